@@ -1,0 +1,95 @@
+/**
+ * Every number of the contract: its unit, why it is this one, and what breaks when it is larger or smaller.
+ *
+ * Durations end in `Ms`, sizes in `Bytes` or `Chars` (UTF-16 code units, as `String.length` counts). A number that
+ * only one side knows lives beside the code that uses it, in the same style.
+ */
+
+/** The plain contract's pause between two syncs, from the published system. Longer: callers wait longer. */
+export const PLAIN_POLL_MS = 20_000;
+
+/** The plain contract's pause between two controls of a running command. Longer: a cancel takes longer to arrive. */
+export const PLAIN_CONTROL_POLL_MS = 3_000;
+
+/**
+ * Longest hold of a request. Equal to the plain poll, so holding costs no more requests an hour than polling did.
+ * Larger: common proxies (30 s, 60 s) begin to cut it. Smaller: more requests for the same latency.
+ */
+export const HOLD_MAX_MS = 20_000;
+
+/** A granted hold is shortened by up to this share, so that desktops that started together drift apart. */
+export const HOLD_JITTER_SHARE = 0.05;
+
+/**
+ * The server ends a hold this long before what it granted, so that a proxy with the very same limit does not win the
+ * race and turn an empty answer into an error. Larger: slightly more requests. Smaller: false errors.
+ */
+export const HOLD_MARGIN_MS = 250;
+
+/** A call is given up this long after its granted hold. Larger: a dead connection is found later. Smaller: slow links fail. */
+export const DEADLINE_MARGIN_MS = 5_000;
+
+/**
+ * A desktop that was offered a command and is silent this long loses the offer, and the command is queued again.
+ * Larger: a lost offer waits longer. Smaller: a slow but living desktop is asked twice (its journal then refuses).
+ */
+export const OFFER_TIMEOUT_MS = 10_000;
+
+/** A desktop counts as online this long after its last contact: one hold, its deadline margin, and a retry. */
+export const PRESENCE_MS = HOLD_MAX_MS + DEADLINE_MARGIN_MS + 5_000;
+
+/** A running command whose desktop has not been heard of for this long is lost. Larger: callers wait longer for the truth. */
+export const LOST_AFTER_MS = 15 * 60_000;
+
+/** A queued command that has not started by then expires: a run queued last night does not fire when the lid opens. */
+export const START_BY_DEFAULT_MS = 24 * 3_600_000;
+
+/** Waiting commands of one desktop. More than this is a loop somewhere, and lists stay quick below it. */
+export const QUEUED_PER_DESKTOP = 100;
+
+/** Sessions of one project in one sync, from the published system. */
+export const SESSIONS_PER_PROJECT = 100;
+
+/** Projects in one sync. Larger: one sync grows beyond its body limit. */
+export const PROJECTS_PER_SYNC = 50;
+
+/** Commands that a desktop may hold at once (offered, running, or finished and not yet delivered). */
+export const HOLDING_MAX = 200;
+
+/** Runs that a desktop may ask for at once. */
+export const CAPACITY_MAX = 64;
+
+/** Length of the JSON text of a completion's envelope, in characters, not bytes; from the published system. */
+export const RESULT_ENVELOPE_CHARS = 100_000;
+
+/** Length of an error text, in characters, from the published system. Cut, never inside a surrogate pair. */
+export const ERROR_CHARS = 2_000;
+
+/** Length of a run's arguments as JSON text. They live in the queue until the run ends. */
+export const ARGUMENTS_CHARS = 64_000;
+
+/** Nesting of arguments and results. Deeper JSON overflows the stack of naive readers on its way. */
+export const JSON_DEPTH = 64;
+
+/**
+ * A request body of a desktop. The result envelope at its worst (each character six bytes of escapes, or three bytes
+ * of UTF-8) fits; so does the largest sync.
+ */
+export const BODY_BYTES = 16 * 1024 * 1024;
+
+/** A request body on the MCP endpoint: arguments at their worst, and room for the envelope. */
+export const MCP_BODY_BYTES = 1024 * 1024;
+
+/** Idempotency keys, from the published tool schema. */
+export const IDEMPOTENCY_KEY_CHARS = { min: 8, max: 128 } as const;
+
+/** `limit` of list_graph_sessions, from the published description. */
+export const LIST_LIMIT = { min: 1, max: 50, default: 50 } as const;
+
+/** Longest wait of get_graph_run. MCP clients give up a call after 60 s; 50 s leaves room for the way. */
+export const WAIT_MAX_MS = 50_000;
+
+/** First pause after an error; doubles up to {@link BACKOFF_MAX_MS}, with full jitter. Smaller: a restart is overrun. */
+export const BACKOFF_MIN_MS = 500;
+/** Longest pause after errors: not longer than a plain poll, or errors would cost more than having no hold at all. */
+export const BACKOFF_MAX_MS = PLAIN_POLL_MS;

@@ -1,0 +1,141 @@
+/**
+ * The three calls of a desktop: what goes over the wire, in snake_case with the unit in the name.
+ *
+ * Owns shapes and bounds; knows nothing of transports. The same schemas serve tRPC over HTTP and over WebSocket, and
+ * the plain-JSON route. The desktop checks answers with them too: something else may have answered.
+ */
+import { z } from 'zod';
+import { commandIdSchema, executionIdSchema, graphSessionIdSchema, instanceIdSchema, projectIdSchema } from './ids.ts';
+import { CAPACITY_MAX, ERROR_CHARS, HOLDING_MAX, PROJECTS_PER_SYNC, SESSIONS_PER_PROJECT } from './limits.ts';
+
+/** Text that survives every encoding: no lone surrogates, no NUL. */
+function cleanTextSchema(maxChars: number) {
+  return z
+    .string()
+    .max(maxChars)
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds a lone surrogate or a NUL character');
+}
+
+/** How long the caller lets the server keep the request open, in milliseconds; more than the server's limit is cut to it. */
+const holdMsSchema = z.int().min(0).max(3_600_000);
+
+/** Epoch milliseconds. */
+const instantMsSchema = z.int().min(0);
+
+/** One Graph that the owner shares with a project. */
+export const sharedSessionSchema = z.object({
+  graph_session_id: graphSessionIdSchema,
+  name: cleanTextSchema(200).min(1),
+  description: cleanTextSchema(2_000),
+  /** Name of the Graph in addresses. A queued command ends when it changes. */
+  slug: cleanTextSchema(100).min(1),
+  /** Counts the edits of the Graph, from 1. */
+  version: z.int().min(1),
+  /** `ready`, or `broken` when the file does not parse; a broken one is listed and cannot run. */
+  status: z.enum(['ready', 'broken']),
+});
+export type SharedSession = z.infer<typeof sharedSessionSchema>;
+
+export const syncInputSchema = z.object({
+  /** One start of the desktop process. A newer instance replaces an older one. */
+  instance_id: instanceIdSchema,
+  /** All projects that the owner has enabled on this desktop; one that is missing here is disabled. */
+  projects: z
+    .array(z.object({ project_id: projectIdSchema, sessions: z.array(sharedSessionSchema).max(SESSIONS_PER_PROJECT) }))
+    .max(PROJECTS_PER_SYNC),
+  /** Commands that the desktop has: offered, running, or finished with the completion still to be delivered. */
+  holding: z.array(commandIdSchema).max(HOLDING_MAX),
+  /** How many more commands the desktop can start at once. */
+  capacity: z.int().min(0).max(CAPACITY_MAX),
+  hold_ms: holdMsSchema,
+});
+export type SyncInput = z.infer<typeof syncInputSchema>;
+
+/** A queued run, offered to the desktop. It may run only after a control of phase `starting` said so. */
+export const offeredCommandSchema = z.object({
+  command_id: commandIdSchema,
+  project_id: projectIdSchema,
+  graph_session_id: graphSessionIdSchema,
+  /** The session's slug when the run was queued; the desktop compares it before running. */
+  slug: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  queued_at_ms: instantMsSchema,
+});
+export type OfferedCommand = z.infer<typeof offeredCommandSchema>;
+
+export const syncAnswerSchema = z.object({
+  /** Fencing token of this instance: grows with each new instance of the desktop. */
+  epoch: z.int().min(1),
+  commands: z.array(offeredCommandSchema),
+  /** Projects of the request that this desktop may not serve, each with the reason. */
+  refused_projects: z.array(z.object({ project_id: projectIdSchema, reason: z.string() })),
+  /** The hold that was granted, in milliseconds; 0 when the request was not held. */
+  hold_granted_ms: z.int().min(0),
+  /** When to sync again, in milliseconds after this answer. */
+  next_sync_ms: z.int().min(0),
+});
+export type SyncAnswer = z.infer<typeof syncAnswerSchema>;
+
+export const controlInputSchema = z.object({
+  command_id: commandIdSchema,
+  execution_id: executionIdSchema,
+  /** `starting`: the ack, and the question whether to run. `running`: a cancel is asked for, again and again. */
+  phase: z.enum(['starting', 'running']),
+  /** The epoch of the instance that asks. Left out by a desktop of the plain contract. */
+  epoch: z.int().min(1).optional(),
+  hold_ms: holdMsSchema,
+});
+export type ControlInput = z.infer<typeof controlInputSchema>;
+
+/** Why a run must not start or go on. */
+export const stopReasonSchema = z.enum([
+  'cancelled',
+  'not-shared',
+  'expired',
+  'ended',
+  'session-replaced',
+  'unknown-command',
+]);
+export type StopReason = z.infer<typeof stopReasonSchema>;
+
+export const controlAnswerSchema = z.object({
+  /** True: do not start, or stop. */
+  cancel: z.boolean(),
+  reason: stopReasonSchema.nullable(),
+});
+export type ControlAnswer = z.infer<typeof controlAnswerSchema>;
+
+export const completeInputSchema = z
+  .object({
+    command_id: commandIdSchema,
+    execution_id: executionIdSchema,
+    status: z.enum(['completed', 'failed', 'cancelled']),
+    /** What the Graph returned: any JSON value. */
+    result: z.unknown().optional(),
+    /** Sent instead of `result` when the envelope would be too long; the full record stays on the desktop. */
+    result_truncated: z.literal(true).optional(),
+    error: cleanTextSchema(ERROR_CHARS).nullish(),
+    /** Tokens that the run's agents used together. */
+    total_tokens: z.int().min(0).nullish(),
+    /** What the providers said the run cost, in US dollars. */
+    reported_cost: z.number().min(0).nullish(),
+    /**
+     * How many commands the desktop can start now that this run is over. Raises the capacity of its held sync, so
+     * that the next command needs no further request. Left out by a completion that is sent again later.
+     */
+    capacity: z.int().min(0).max(CAPACITY_MAX).optional(),
+  })
+  .refine((c) => !(c.result !== undefined && c.result_truncated), 'carries both result and result_truncated');
+export type CompleteInput = z.infer<typeof completeInputSchema>;
+
+export const completeAnswerSchema = z.object({
+  stored: z.literal(true),
+  /** True when an equal completion had been stored before, or the run had ended and this one changes nothing. */
+  already: z.boolean(),
+  /**
+   * True when `capacity` reached a held sync of this desktop, which then needs no new request to say so. False when
+   * no sync was held at that moment: it may still have been on its way, with the older capacity.
+   */
+  sync_raised: z.boolean(),
+});
+export type CompleteAnswer = z.infer<typeof completeAnswerSchema>;
