@@ -1,0 +1,34 @@
+/**
+ * How a process of ours ends, for service wrappers and scripts: the number says whether starting it again can help.
+ */
+export const EXIT_CODES = {
+  ok: 0,
+  /** A fault of ours, or anything that is not in this table. */
+  failure: 1,
+  /** The command line was not understood. */
+  usage: 2,
+  /** Another process of this kind runs on the same data folder. */
+  locked: 10,
+  /** A file of the data folder is damaged and could not be restored. Starting again does not help. */
+  damaged: 11,
+  /** The port is taken. */
+  'port-busy': 12,
+  /** A newer instance of this desktop has taken over. Do not start it again. */
+  'session-replaced': 20,
+  /** The relay does not know this desktop (any more). A new token is needed. */
+  unauthorized: 21,
+  /** The relay knows this token and refuses it here, for example an agent's token on a desktop. */
+  forbidden: 22,
+} as const;
+
+export type ExitName = keyof typeof EXIT_CODES;
+
+/** Ends a command with a message for a person and an exit code for a script. */
+export class ExitError extends Error {
+  readonly exit: ExitName;
+  constructor(exit: ExitName, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'ExitError';
+    this.exit = exit;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * How a command line talks to the running process of the same user: HTTP over a Unix socket (a named pipe on Windows),
+ * never over TCP.
+ *
+ * Owns the socket's place and rights, and both ends' plumbing. What is said over it is up to the callers.
+ */
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { createServer, request, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { getRequestListener } from '@hono/node-server';
+
+/** The longest path that every system takes for a Unix socket (macOS: 104 bytes with the final NUL). */
+const SOCKET_PATH_BYTES = 100;
+
+/** Where the socket of the process on this data folder is. Both ends compute it, so nothing has to be looked up. */
+export function localSocketPath(dataDirectory: string): string {
+  const directory = resolve(dataDirectory);
+  const name = createHash('sha256').update(directory).digest('hex').slice(0, 16);
+  if (process.platform === 'win32') return `\\\\.\\pipe\\graph-relay-${name}`;
+  const inside = join(directory, 'control.sock');
+  return Buffer.byteLength(inside) <= SOCKET_PATH_BYTES
+    ? inside
+    : join(tmpdir(), `graph-relay-${name}`, 'control.sock');
+}
+
+/** Serves the handler on the socket. The caller holds the data folder's lock, so a file that is there is a leftover. */
+export async function serveLocal(path: string, handler: (request: Request) => Promise<Response>): Promise<Server> {
+  if (process.platform !== 'win32') {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await rm(path, { force: true });
+  }
+  const server = createServer(getRequestListener(handler, { overrideGlobalObjects: false }));
+  await new Promise<void>((done, failed) => {
+    server.once('error', failed);
+    server.listen(path, done);
+  });
+  if (process.platform !== 'win32') await chmod(path, 0o600);
+  return server;
+}
+
+/** True when nobody listens there: the process is not running. */
+export function isNotRunning(error: unknown): boolean {
+  let inner = error;
+  while (inner instanceof Error) {
+    const code = (inner as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return true;
+    inner = inner.cause;
+  }
+  return false;
+}
+
+/** A `fetch` that goes to the socket, whatever host the address names. */
+export function localFetch(path: string) {
+  return async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const asked = new Request(input, init);
+    const body = Buffer.from(await asked.arrayBuffer());
+    const url = new URL(asked.url);
+    const headers = { ...Object.fromEntries(asked.headers), 'content-length': String(body.length) };
+    return new Promise((answered, failed) => {
+      const outgoing = request(
+        { socketPath: path, path: url.pathname + url.search, method: asked.method, headers, agent: false },
+        (incoming) => {
+          const answerHeaders = new Headers();
+          for (const [name, value] of Object.entries(incoming.headers)) {
+            if (value !== undefined) answerHeaders.set(name, Array.isArray(value) ? value.join(', ') : value);
+          }
+          const stream = Readable.toWeb(incoming) as ReadableStream<Uint8Array>;
+          answered(new Response(stream, { status: incoming.statusCode ?? 500, headers: answerHeaders }));
+        },
+      );
+      outgoing.on('error', failed);
+      asked.signal.addEventListener('abort', () => outgoing.destroy(), { once: true });
+      outgoing.end(body);
+    });
+  };
+}
