@@ -1,0 +1,65 @@
+/**
+ * `graph-relay server` and `graph-relay token`: the command line of the relay.
+ *
+ * Owns words and options only; what a command does is imported when it is asked for, so that `--help` is quick.
+ */
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { LOG_LEVELS, type LogLevel } from '../protocol/host/log-levels.ts';
+import type { CreateOptions, ListOptions } from './token-commands.ts';
+
+export const DEFAULT_PORT = 7420;
+
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new InvalidArgumentError('It must be from 0 to 65535.');
+  return port;
+}
+
+export function serverCommand(): Command {
+  return new Command('server')
+    .description('run the relay: clients and desktops connect to it')
+    .option('--data <folder>', 'where the state is kept (or GRAPH_RELAY_DATA; default .graph-relay)')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, DEFAULT_PORT)
+    .addOption(new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'))
+    .addHelpText('after', '\nExample:\n  graph-relay server --port 8080 --data /var/lib/graph-relay\n')
+    .action(async (options: { data?: string; host: string; port: number; logLevel: LogLevel }) => {
+      const { runServer } = await import('./main.ts');
+      await runServer({ ...options, data: options.data });
+    });
+}
+
+export function tokenCommand(): Command {
+  const token = new Command('token').description('tokens of agents (MCP clients) and desktops');
+  const data = () => new Option('--data <folder>', 'the data folder of the relay (or GRAPH_RELAY_DATA)');
+  const json = () => new Option('--json', 'print JSON');
+  token
+    .command('create')
+    .description('make a token; it is shown once and kept as a hash only')
+    .option('--agent <name>', 'for a connected agent of this name')
+    .option('--desktop <name>', 'for a desktop of this name')
+    .option('--project <id...>', 'what an agent may use; a project that is new is made')
+    .addOption(data())
+    .addOption(json())
+    .addHelpText(
+      'after',
+      '\nExamples:\n  graph-relay token create --agent claude --project home\n  graph-relay token create --desktop laptop\n',
+    )
+    .action(async (options: CreateOptions) => (await import('./token-commands.ts')).createToken(options));
+  token
+    .command('list')
+    .description('list the tokens')
+    .addOption(data())
+    .addOption(json())
+    .action(async (options: ListOptions) => (await import('./token-commands.ts')).listTokens(options));
+  token
+    .command('revoke')
+    .description('end a token at once')
+    .argument('<id or name>')
+    .addOption(data())
+    .action(async (which: string, options: ListOptions) =>
+      (await import('./token-commands.ts')).revokeToken(which, options),
+    );
+  return token;
+}

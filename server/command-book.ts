@@ -1,0 +1,129 @@
+/**
+ * The commands: the one place where a command's row is written, and the indexes over the rows.
+ *
+ * Owns the rows of table `command` and their order. Decides nothing: what an event does is the state machine's table,
+ * and who is told is up to the listeners.
+ */
+import type { TransportName } from '../protocol/api.ts';
+import { getOrMake } from '../protocol/collections.ts';
+import {
+  type CommandEvent,
+  type CommandStatus,
+  hasEnded,
+  isWaiting,
+  type Transition,
+  transition,
+} from '../protocol/command-machine.ts';
+import type { Clock, StateStore, StoreChange } from '../protocol/ports.ts';
+import type { CommandRow, RelayTables } from './rows.ts';
+
+export interface CommandChange {
+  readonly row: CommandRow;
+  /** Null when the command is new. */
+  readonly before: CommandStatus | null;
+  readonly effects: Transition['effects'];
+}
+
+export interface Applied {
+  readonly row: CommandRow;
+  readonly changed: boolean;
+  /** Resolves when the change is on disk. */
+  readonly durable: Promise<void>;
+}
+
+const DONE = Promise.resolve();
+
+export class CommandBook {
+  readonly #store: StateStore<RelayTables>;
+  readonly #clock: Clock;
+  readonly #listeners: ((change: CommandChange) => void)[] = [];
+  /** Waiting and running commands of each desktop, in the order of queueing. */
+  readonly #live = new Map<string, Map<string, CommandRow>>();
+  readonly #byKey = new Map<string, Map<string, string>>();
+  #sequence = 0;
+
+  constructor(options: { store: StateStore<RelayTables>; clock: Clock }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    const rows = [...this.#store.rows('command').values()].sort((a, b) => a.sequence - b.sequence);
+    for (const row of rows) this.#index(row);
+  }
+
+  /** Called after each change, in the order of the changes, in the same turn. */
+  onChange(listener: (change: CommandChange) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  get(commandId: string): CommandRow | null {
+    return this.#store.rows('command').get(commandId) ?? null;
+  }
+
+  /** The run that this agent started with this key. */
+  byKey(agentId: string, key: string): CommandRow | null {
+    const commandId = this.#byKey.get(agentId)?.get(key);
+    return commandId === undefined ? null : this.get(commandId);
+  }
+
+  /** Commands of a desktop that have not ended, in the order of queueing. Do not change the book while iterating. */
+  *live(desktopId: string): IterableIterator<CommandRow> {
+    yield* this.#live.get(desktopId)?.values() ?? [];
+  }
+
+  *allLive(): IterableIterator<CommandRow> {
+    for (const rows of this.#live.values()) yield* rows.values();
+  }
+
+  /** How many commands of this desktop wait, up to (not with) `before` when it is given. */
+  waitingAhead(desktopId: string, before?: CommandRow): number {
+    let count = 0;
+    for (const row of this.live(desktopId)) {
+      if (before !== undefined && row.sequence >= before.sequence) break;
+      if (isWaiting(row.status)) count++;
+    }
+    return count;
+  }
+
+  nextSequence(): number {
+    return this.#sequence + 1;
+  }
+
+  add(row: CommandRow): Applied {
+    return this.#put({ row, before: null, effects: [] }, []);
+  }
+
+  /** Applies the event to the command as it is now. `frozenResult` is kept when the machine says so. */
+  apply(
+    commandId: string,
+    event: CommandEvent,
+    extra: { transport?: TransportName; frozenResult?: string } = {},
+  ): Applied {
+    const row = this.get(commandId);
+    if (row === null) throw new Error(`there is no command ${commandId}`);
+    const { life, changed, effects } = transition(row, event, this.#clock.now());
+    if (!changed) return { row, changed, durable: DONE };
+    const next: CommandRow = { ...row, ...life, transport: extra.transport ?? row.transport };
+    const frozen: StoreChange<RelayTables>[] =
+      effects.includes('store-result') && extra.frozenResult !== undefined
+        ? [{ frozen: commandId, text: extra.frozenResult }]
+        : [];
+    return this.#put({ row: next, before: row.status, effects }, frozen);
+  }
+
+  #put(change: CommandChange, frozen: StoreChange<RelayTables>[]): Applied {
+    const { row } = change;
+    const durable = this.#store.commit([{ table: 'command', id: row.commandId, row }, ...frozen]);
+    // Whoever has to wait for the disk does so through `durable` or `synced()`; a refused write is kept by the store.
+    durable.catch(() => {});
+    this.#index(row);
+    for (const listener of this.#listeners) listener(change);
+    return { row, changed: true, durable };
+  }
+
+  #index(row: CommandRow): void {
+    this.#sequence = Math.max(this.#sequence, row.sequence);
+    getOrMake(this.#byKey, row.agentId, () => new Map<string, string>()).set(row.idempotencyKey, row.commandId);
+    const live = getOrMake(this.#live, row.desktopId, () => new Map<string, CommandRow>());
+    if (hasEnded(row.status)) live.delete(row.commandId);
+    else live.set(row.commandId, row);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The desktops: which instance of each is live, what it shares, what it holds, and when it was last heard of.
+ *
+ * Owns the rows of table `desktop`, and presence, which lives in memory only: after a restart a desktop is as online
+ * as its next request proves.
+ */
+import type { TransportName } from '../protocol/api.ts';
+import { getOrMake } from '../protocol/collections.ts';
+import { RelayError } from '../protocol/errors.ts';
+import { PRESENCE_MS } from '../protocol/limits.ts';
+import type { Clock, StateStore } from '../protocol/ports.ts';
+import type { SharedSession } from '../protocol/schemas.ts';
+import type { DesktopPresence } from './agent-api.ts';
+import type { DesktopRow, RelayTables, SharedProject } from './rows.ts';
+
+/** How many replaced instances are remembered. A desktop that was started this often since is not waiting any more. */
+const REPLACED_MAX = 32;
+
+interface Contact {
+  /** Wall clock, to show. */
+  readonly at: number;
+  /** Monotonic, to measure. */
+  readonly monotonic: number;
+  readonly transport: TransportName;
+}
+
+/** A session as it is shared with one project. */
+export interface Offering {
+  readonly desktopId: string;
+  readonly projectId: string;
+  readonly session: SharedSession;
+}
+
+export class DesktopBook {
+  readonly #store: StateStore<RelayTables>;
+  readonly #clock: Clock;
+  readonly #contacts = new Map<string, Contact>();
+  readonly #holding = new Map<string, ReadonlySet<string>>();
+  /** project → session → offering. */
+  readonly #shared = new Map<string, Map<string, Offering>>();
+  readonly #startedAt: number;
+
+  constructor(options: { store: StateStore<RelayTables>; clock: Clock }) {
+    this.#store = options.store;
+    this.#clock = options.clock;
+    this.#startedAt = options.clock.monotonic();
+    for (const row of this.#store.rows('desktop').values()) this.#index(null, row);
+  }
+
+  /**
+   * Lets an instance in. A new one gets a higher epoch and replaces the one before; one that was replaced is refused
+   * with `session-replaced`.
+   */
+  admit(desktopId: string, instanceId: string): { row: DesktopRow; replacedOther: boolean; durable: Promise<void> } {
+    const row = this.#row(desktopId);
+    if (row.instanceId === instanceId) return { row, replacedOther: false, durable: Promise.resolve() };
+    if (row.replaced.includes(instanceId)) {
+      throw new RelayError(
+        'session-replaced',
+        'A newer instance of this desktop has connected, so this one must stop. If both are meant to run, give each a desktop token of its own.',
+      );
+    }
+    const replaced = row.instanceId === null ? row.replaced : [...row.replaced, row.instanceId].slice(-REPLACED_MAX);
+    const next: DesktopRow = { ...row, instanceId, replaced, epoch: row.epoch + 1 };
+    return { row: next, replacedOther: true, durable: this.#put(row, next) };
+  }
+
+  /** Takes over what the desktop shares. False when nothing has changed. */
+  share(desktopId: string, projects: readonly SharedProject[]): boolean {
+    const row = this.#row(desktopId);
+    if (JSON.stringify(row.projects) === JSON.stringify(projects)) return false;
+    // Nobody waits for this to be on disk: the next sync brings it again.
+    this.#put(row, { ...row, projects }).catch(() => {});
+    return true;
+  }
+
+  contact(desktopId: string, transport: TransportName): void {
+    this.#contacts.set(desktopId, { at: this.#clock.now(), monotonic: this.#clock.monotonic(), transport });
+  }
+
+  /** What the desktop said that it has, in its last sync. */
+  setHolding(desktopId: string, commandIds: readonly string[]): void {
+    this.#holding.set(desktopId, new Set(commandIds));
+  }
+
+  isHolding(desktopId: string, commandId: string): boolean {
+    return this.#holding.get(desktopId)?.has(commandId) ?? false;
+  }
+
+  /** Milliseconds since the last contact, or since the relay started when there was none. */
+  silentMs(desktopId: string): number {
+    return this.#clock.monotonic() - (this.#contacts.get(desktopId)?.monotonic ?? this.#startedAt);
+  }
+
+  presence(desktopId: string): DesktopPresence {
+    const contact = this.#contacts.get(desktopId);
+    if (!contact) return { online: false, last_seen_at: null, transport: null };
+    const online = this.#clock.monotonic() - contact.monotonic < PRESENCE_MS;
+    return { online, last_seen_at: new Date(contact.at).toISOString(), transport: online ? contact.transport : null };
+  }
+
+  epoch(desktopId: string): number {
+    return this.#row(desktopId).epoch;
+  }
+
+  /** The sessions that are shared with a project, in a stable order. */
+  sessions(projectId: string): Offering[] {
+    return [...(this.#shared.get(projectId)?.values() ?? [])];
+  }
+
+  /** The session as it is shared with the first of these projects that has it. */
+  find(projectIds: readonly string[], graphSessionId: string): Offering | null {
+    for (const projectId of projectIds) {
+      const offering = this.#shared.get(projectId)?.get(graphSessionId);
+      if (offering) return offering;
+    }
+    return null;
+  }
+
+  #row(desktopId: string): DesktopRow {
+    const row = this.#store.rows('desktop').get(desktopId);
+    return row ?? { desktopId, epoch: 0, instanceId: null, replaced: [], projects: [] };
+  }
+
+  #put(before: DesktopRow, row: DesktopRow): Promise<void> {
+    const durable = this.#store.commit([{ table: 'desktop', id: row.desktopId, row }]);
+    this.#index(before, row);
+    return durable;
+  }
+
+  #index(before: DesktopRow | null, row: DesktopRow): void {
+    if (before?.projects === row.projects) return;
+    for (const { project_id } of before?.projects ?? []) {
+      const sessions = this.#shared.get(project_id);
+      for (const [id, offering] of sessions ?? []) if (offering.desktopId === row.desktopId) sessions?.delete(id);
+    }
+    for (const { project_id, sessions } of row.projects) {
+      const shared = getOrMake(this.#shared, project_id, () => new Map<string, Offering>());
+      for (const session of sessions) {
+        shared.set(session.graph_session_id, { desktopId: row.desktopId, projectId: project_id, session });
+      }
+    }
+  }
+}

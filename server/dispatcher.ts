@@ -1,0 +1,135 @@
+/**
+ * Brings waiting commands and waiting desktops together, and tells everyone who waits for news of a command.
+ *
+ * Owns the holds. This is the hot path of the product: from the start call to the answer of a held sync everything
+ * happens in one turn of the event loop, while the disk is still writing. What may not overtake the disk is the
+ * permission to run (see desktop-calls.ts) and the ticket (see agent-calls.ts).
+ */
+import { getOrMake } from '../protocol/collections.ts';
+import { hasEnded, isWaiting } from '../protocol/command-machine.ts';
+import type { Clock } from '../protocol/ports.ts';
+import type { ControlAnswer, OfferedCommand, SyncAnswer } from '../protocol/schemas.ts';
+import type { CommandBook, CommandChange } from './command-book.ts';
+import { EXPIRED_TEXT } from './deadlines.ts';
+import { Hold, type HoldOptions, HoldRegistry } from './holds.ts';
+import type { CommandRow } from './rows.ts';
+
+/** A held sync: the desktop waits for as many commands as it has free slots. */
+export class SyncHold extends Hold<SyncAnswer> {
+  capacity: number;
+  readonly epoch: number;
+  readonly answerFor: (commands: OfferedCommand[]) => SyncAnswer;
+
+  constructor(
+    options: Omit<HoldOptions<SyncAnswer>, 'empty'> & {
+      capacity: number;
+      epoch: number;
+      answerFor: (commands: OfferedCommand[]) => SyncAnswer;
+    },
+  ) {
+    super({ ...options, empty: () => options.answerFor([]) });
+    this.capacity = options.capacity;
+    this.epoch = options.epoch;
+    this.answerFor = options.answerFor;
+  }
+}
+
+export class Dispatcher {
+  readonly syncs = new HoldRegistry<SyncAnswer, SyncHold>();
+  readonly controls = new HoldRegistry<ControlAnswer>();
+  readonly #watchers = new Map<string, Set<Hold<void>>>();
+  readonly #commands: CommandBook;
+  readonly #clock: Clock;
+
+  constructor(options: { commands: CommandBook; clock: Clock }) {
+    this.#commands = options.commands;
+    this.#clock = options.clock;
+    this.#commands.onChange((change) => this.#changed(change));
+  }
+
+  /** Puts waiting commands into the desktop's held sync, if there is one with room. */
+  dispatch(desktopId: string): void {
+    const hold = this.syncs.get(desktopId);
+    if (hold === null || hold.capacity < 1) return;
+    const commands = this.take(desktopId, hold);
+    if (commands.length > 0) hold.answerWith(hold.answerFor(commands));
+  }
+
+  /** Moves the first waiting commands that fit to `offered`, in the order of queueing. */
+  take(desktopId: string, room: { capacity: number; epoch: number }): OfferedCommand[] {
+    const waiting = this.#firstQueued(desktopId, room.capacity);
+    return waiting.map((row) => {
+      this.#commands.apply(row.commandId, { type: 'offer', epoch: room.epoch });
+      return offerOf(row);
+    });
+  }
+
+  /**
+   * A completion said that slots are free: the held sync takes that many commands now. False when none is held; the
+   * desktop then has to sync again, for the sync that was on its way still says that it is busy.
+   */
+  raiseCapacity(desktopId: string, capacity: number): boolean {
+    const hold = this.syncs.get(desktopId);
+    if (hold === null) return false;
+    hold.capacity = Math.max(hold.capacity, capacity);
+    this.dispatch(desktopId);
+    return true;
+  }
+
+  /** Resolves at the next change of the command that its callers can see, or when the hold is over. */
+  async nextChange(commandId: string, hold: { holdMs: number; signal: AbortSignal }): Promise<void> {
+    const watcher = new Hold<void>({ clock: this.#clock, ...hold, empty: () => undefined });
+    const watchers = getOrMake(this.#watchers, commandId, () => new Set<Hold<void>>());
+    watchers.add(watcher);
+    await watcher.answer;
+    watchers.delete(watcher);
+    if (watchers.size === 0 && this.#watchers.get(commandId) === watchers) this.#watchers.delete(commandId);
+  }
+
+  /** Ends all that is held, empty. */
+  releaseAll(): void {
+    for (const [, hold] of this.syncs.open()) hold.release();
+    for (const [, hold] of this.controls.open()) hold.release();
+    for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.release();
+  }
+
+  #firstQueued(desktopId: string, limit: number): CommandRow[] {
+    const found: CommandRow[] = [];
+    const tooLate: CommandRow[] = [];
+    const now = this.#clock.now();
+    for (const row of this.#commands.live(desktopId)) {
+      if (found.length >= limit) break;
+      if (row.status !== 'queued') continue;
+      if (now < row.startBy) found.push(row);
+      else tooLate.push(row);
+    }
+    for (const row of tooLate) this.#commands.apply(row.commandId, { type: 'expire', text: EXPIRED_TEXT });
+    return found;
+  }
+
+  #changed({ row, before, effects }: CommandChange): void {
+    if (effects.includes('wake-control')) {
+      this.controls.get(row.commandId)?.answerWith(controlAnswerOf(row));
+    }
+    const invisible = before !== null && isWaiting(before) && isWaiting(row.status);
+    if (invisible) return;
+    for (const watcher of this.#watchers.get(row.commandId) ?? []) watcher.release();
+  }
+}
+
+function offerOf(row: CommandRow): OfferedCommand {
+  return {
+    command_id: row.commandId,
+    project_id: row.projectId,
+    graph_session_id: row.graphSessionId,
+    slug: row.slug,
+    arguments: row.arguments,
+    queued_at_ms: row.queuedAt,
+  };
+}
+
+/** What the desktop that runs this command is told. A lost run may go on: its completion repairs it. */
+export function controlAnswerOf(row: CommandRow): ControlAnswer {
+  const stop = row.cancelRequestedAt !== null || (hasEnded(row.status) && row.status !== 'lost');
+  return stop ? { cancel: true, reason: row.stopReason ?? 'ended' } : { cancel: false, reason: null };
+}

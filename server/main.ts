@@ -1,0 +1,51 @@
+/** The relay as a process: real clock, real disk, a TCP port. The composition root of the server. */
+
+import { localHandler } from '../protocol/host/local-calls.ts';
+import { localSocketPath, serveLocal } from '../protocol/host/local-socket.ts';
+import type { LogLevel } from '../protocol/host/log-levels.ts';
+import { createProcessLog } from '../protocol/host/logging.ts';
+import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest } from '../protocol/host/process.ts';
+import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
+import { listenHttp } from './http-server.ts';
+import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
+import { createRelay } from './relay.ts';
+import { RELAY_TABLES, type RelayTables } from './rows.ts';
+
+export interface ServerOptions {
+  readonly data: string | undefined;
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: LogLevel;
+}
+
+/** Runs until it is asked to stop. */
+export async function runServer(options: ServerOptions): Promise<void> {
+  const log = createProcessLog({ component: 'server', level: options.logLevel, terminal: process.stdout.isTTY });
+  endOnFault(log);
+  const clock = systemClock;
+  const directory = dataDirectory(options.data, 'server');
+  const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
+  try {
+    const relay = createRelay({ ports: { clock, random: systemRandom, ids: systemIds, log }, store });
+    const { server, url } = await listenHttp(relay.fetch, options);
+    const admin = createRelayAdmin(relay.access, url);
+    const local = await serveLocal(localSocketPath(directory), localHandler(createRelayLocalRouter(admin)));
+    log.info('server.listening', { url, data: directory, node: process.version });
+    announceReady({ type: 'ready', url });
+
+    const signal = await stopRequest(log);
+    log.info('server.stopping', { signal });
+    await relay.drain();
+    const closed = Promise.all([server, local].map((each) => new Promise((done) => each.close(done))));
+    server.closeIdleConnections();
+    local.closeAllConnections();
+    // Answers that are on their way get a moment; a client that keeps its connection does not hold up the end.
+    const force = clock.after(2_000, () => server.closeAllConnections());
+    await closed;
+    force.cancel();
+  } finally {
+    await store.close();
+    log.info('server.stopped');
+    log.flush();
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * The MCP endpoint as a web-standard handler: where connected agents come in.
+ *
+ * Owns the order of steps: token, method, body, gate, SDK. Stateless: whatever session id an old client keeps sending
+ * is ignored, so it goes on working after a restart. Any path is taken; routing is done outside.
+ */
+import { MCP_BODY_BYTES } from '../../protocol/limits.ts';
+import type { Clock, Log } from '../../protocol/ports.ts';
+import type { AgentApi } from '../agent-api.ts';
+import { readJsonBody } from './body.ts';
+import { type Authenticate, identify, refusalFor, toolCallsOf } from './gate.ts';
+import { RPC, refuse, withCharset } from './responses.ts';
+import { createServing } from './serving.ts';
+
+export interface McpEndpointOptions {
+  readonly api: AgentApi;
+  /** The agent behind a token; null when there is none (any more). */
+  readonly authenticate: Authenticate;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** What clients are told as the server's version. */
+  readonly version?: string;
+  readonly maxBodyBytes?: number;
+}
+
+export interface McpEndpoint {
+  fetch(request: Request): Promise<Response>;
+}
+
+export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
+  const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
+  const serve = createServing({ api, clock, log, version });
+
+  async function answer(request: Request): Promise<Response> {
+    const identity = identify(request, authenticate);
+    const body = request.method === 'POST' ? await readJsonBody(request, maxBodyBytes) : null;
+    const json = body !== null && 'json' in body ? body.json : null;
+    const refusal = refusalFor(identity, json);
+    if (refusal !== null) return refusal;
+    if (body === null) return refuseMethod();
+    if ('refusal' in body) return refuse(body.refusal);
+    const agent = identity.kind === 'agent' ? identity.agent : null;
+    return serve({ request, body: json, agent, mayHold: mayHold(json) });
+  }
+
+  async function fetch(request: Request): Promise<Response> {
+    try {
+      return withCharset(await answer(request));
+    } catch (error) {
+      log.error('mcp.fault', { err: error });
+      return withCharset(refuseFault());
+    }
+  }
+
+  return { fetch };
+}
+
+function mayHold(body: unknown): boolean {
+  return toolCallsOf(body).some(({ tool, input }) => tool?.mayHold(input));
+}
+
+/** There are no sessions to listen on or to end. */
+function refuseMethod(): Response {
+  const message = 'Method not allowed. This endpoint keeps no sessions: POST each JSON-RPC message.';
+  return refuse({ status: 405, code: RPC.http, message, headers: { allow: 'POST' } });
+}
+
+function refuseFault(): Response {
+  const message = 'The relay failed to handle the request. Try again; its log has the detail.';
+  return refuse({ status: 500, code: RPC.internal, message });
+}

@@ -1,0 +1,113 @@
+/**
+ * The wiring of the MCP SDK: one server object per request, for both eras of the protocol, without sessions.
+ *
+ * Owns how an answer travels. Plain JSON wherever possible: it costs half the time of an event stream, and every
+ * client reads it. A call that may be held is answered as an event stream, whose headers and keep-alive comments go
+ * out while it waits, so that proxies which cut silent answers let it be. Must not decide who may call.
+ */
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpHandlerRequestOptions,
+  type McpRequestContext,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
+import { cleanText } from '../../protocol/text.ts';
+import type { AgentPrincipal } from '../agent-api.ts';
+import { callTool, type ToolCallPorts } from './tool-call.ts';
+import { TOOLS } from './tools.ts';
+
+export interface Exchange {
+  readonly request: Request;
+  /** The request's body, parsed. */
+  readonly body: unknown;
+  readonly agent: AgentPrincipal | null;
+  readonly mayHold: boolean;
+}
+
+export interface ServingOptions extends ToolCallPorts {
+  /** What clients see as the server's version. */
+  readonly version: string;
+}
+
+/** The tools change with the program only; clients of the 2026 era may keep the list, and share it, for so long. */
+const LIST_CACHE = { ttlMs: 10 * 60_000, cacheScope: 'public' } as const;
+
+const INSTRUCTIONS =
+  "Graphs are programs on the owner's desktop. list_graph_sessions shows what is shared, run_graph_session queues a run and returns its command_id, get_graph_run with wait_seconds returns its result, cancel_graph_run stops it.";
+
+/** The answer to `tools/list`. */
+const TOOL_LIST = { tools: [...TOOLS.values()].map((tool) => tool.listed) };
+
+/** The client closed the request (nginx's number); nobody reads it. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+export function createServing(options: ServingOptions): (exchange: Exchange) => Promise<Response> {
+  const report = (error: Error) => options.log.debug('mcp.refused', { problem: cleanText(error, 300) });
+  const factory = ({ authInfo }: Partial<McpRequestContext>) => {
+    const server = createServer(options, principalOf(authInfo));
+    server.onerror = report;
+    return server;
+  };
+  // Nothing of ours changes while a client listens, so no stream of `subscriptions/listen` is worth keeping open.
+  const shared = { onerror: report, maxSubscriptions: 0 };
+  const plain = createMcpHandler(factory, shared);
+  const streaming = createMcpHandler(factory, { ...shared, responseMode: 'sse' });
+
+  return async ({ request, body, agent, mayHold }) => {
+    const sdkOptions = { parsedBody: body, ...(agent && { authInfo: authInfoOf(agent) }) };
+    if (mayHold) return streaming.fetch(request, sdkOptions);
+    if (await isLegacyRequest(request, body)) return answerLegacyAsJson(factory(sdkOptions), request, sdkOptions);
+    return plain.fetch(request, sdkOptions);
+  };
+}
+
+/** The SDK's own handler always answers the 2025 era with an event stream; its transport can do better. */
+async function answerLegacyAsJson(
+  server: Server,
+  request: Request,
+  sdkOptions: McpHandlerRequestOptions,
+): Promise<Response> {
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  await server.connect(transport);
+  const gone = Promise.withResolvers<Response>();
+  const onAbort = () => gone.resolve(new Response(null, { status: CLIENT_CLOSED_REQUEST }));
+  request.signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([transport.handleRequest(request, sdkOptions), gone.promise]);
+  } finally {
+    request.signal.removeEventListener('abort', onAbort);
+    await server.close();
+  }
+}
+
+function createServer(options: ServingOptions, agent: AgentPrincipal | null): Server {
+  const server = new Server(
+    { name: 'graph-relay', title: 'Graph Relay', version: options.version },
+    {
+      capabilities: { tools: {} },
+      instructions: INSTRUCTIONS,
+      cacheHints: { 'tools/list': LIST_CACHE, 'server/discover': LIST_CACHE },
+    },
+  );
+  // The low-level server sends a tool's fields as they are; the high-level one would drop `securitySchemes`.
+  server.setRequestHandler('tools/list', () => TOOL_LIST as never);
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
+    // The gate lets no call through without a token. Should it ever, nothing may run.
+    if (agent === null) throw new Error('A tool call without an agent reached the server.');
+    return callTool(options, { agent, signal: mcpReq.signal }, { name: params.name, input: params.arguments ?? {} });
+  });
+  return server;
+}
+
+type AuthInfo = NonNullable<McpRequestContext['authInfo']>;
+
+/** The SDK carries the caller through; it is not given the token, so that it cannot give it away. */
+function authInfoOf(agent: AgentPrincipal): AuthInfo {
+  return { token: '', clientId: agent.agentId, scopes: [...agent.scopes], extra: { agent } };
+}
+
+function principalOf(authInfo: AuthInfo | undefined): AgentPrincipal | null {
+  return (authInfo?.extra?.agent as AgentPrincipal | undefined) ?? null;
+}

@@ -1,0 +1,154 @@
+/**
+ * The four tools: names, texts, input schemas, scopes, and which call of the agent API each one is.
+ *
+ * `run_graph_session` is published word for word; so are names, scopes and input names of its siblings. Their texts
+ * are ours, and each says which tool comes next. Must not know how calls arrive or how answers are packed.
+ */
+import { z } from 'zod';
+import { commandIdSchema, graphSessionIdSchema, projectIdSchema } from '../../protocol/ids.ts';
+import { IDEMPOTENCY_KEY_CHARS, JSON_DEPTH, LIST_LIMIT, WAIT_MAX_MS } from '../../protocol/limits.ts';
+import type { AgentApi, AgentPrincipal, AgentScope } from '../agent-api.ts';
+import { checkInput, isDeeperThan, type JsonSchema, publishedSchema } from './tool-input.ts';
+
+export interface ToolCaller {
+  readonly agent: AgentPrincipal;
+  /** Aborted when the caller has gone away. */
+  readonly signal: AbortSignal;
+}
+
+interface SecurityScheme {
+  readonly type: 'oauth2';
+  readonly scopes: readonly AgentScope[];
+}
+
+/** A tool as `tools/list` shows it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+  readonly annotations: Readonly<Record<string, boolean>>;
+  readonly securitySchemes: readonly SecurityScheme[];
+  /** The same again, where clients that drop unknown fields of a tool still find it. */
+  readonly _meta: { readonly securitySchemes: readonly SecurityScheme[] };
+}
+
+export interface Tool {
+  readonly scope: AgentScope;
+  readonly listed: ListedTool;
+  /** Whether a call with this (unchecked) input may be kept open for a while. */
+  mayHold(input: unknown): boolean;
+  /** Checks the input and calls. Rejects with an `AgentError` when the input is refused. */
+  call(api: AgentApi, caller: ToolCaller, input: unknown): Promise<object>;
+}
+
+interface ToolDefinition<S extends z.ZodObject> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly scope: AgentScope;
+  readonly annotations: Readonly<Record<string, boolean>>;
+  readonly input: S;
+  readonly mayHold?: (input: unknown) => boolean;
+  readonly call: (api: AgentApi, caller: ToolCaller, input: z.output<S>) => Promise<object>;
+}
+
+function defineTool<S extends z.ZodObject>(definition: ToolDefinition<S>): Tool {
+  const { name, title, description, scope, annotations, input: schema } = definition;
+  const securitySchemes: readonly SecurityScheme[] = [{ type: 'oauth2', scopes: [scope] }];
+  return {
+    scope,
+    listed: {
+      name,
+      title,
+      description,
+      inputSchema: publishedSchema(schema),
+      annotations,
+      securitySchemes,
+      _meta: { securitySchemes },
+    },
+    mayHold: definition.mayHold ?? (() => false),
+    call: async (api, caller, input) => definition.call(api, caller, checkInput(name, schema, input)),
+  };
+}
+
+const listGraphSessions = defineTool({
+  name: 'list_graph_sessions',
+  title: 'List Graph sessions',
+  description:
+    'List the Graph sessions that the owner shares with a connected project, and whether their desktop is online. Start one with run_graph_session.',
+  scope: 'osfoundry:read',
+  annotations: { readOnlyHint: true },
+  input: z.strictObject({
+    project_id: projectIdSchema
+      .optional()
+      .describe('The connected project. May be left out by an agent that is connected to exactly one.'),
+    limit: z.int().min(LIST_LIMIT.min).max(LIST_LIMIT.max).default(LIST_LIMIT.default),
+  }),
+  call: (api, { agent }, { project_id, limit }) => api.listSessions(agent, { project_id, limit }),
+});
+
+const runGraphSession = defineTool({
+  name: 'run_graph_session',
+  title: 'Run a Graph session',
+  description:
+    "Queue a Graph run on the owner's online desktop in a connected project. Retrieve progress and result with get_graph_run. The desktop can go offline, and local tool approvals still apply.",
+  scope: 'osfoundry:run',
+  annotations: { readOnlyHint: false, destructiveHint: true },
+  input: z.strictObject({
+    graph_session_id: graphSessionIdSchema,
+    arguments: z
+      .record(z.string(), z.unknown())
+      .refine((value) => !isDeeperThan(value, JSON_DEPTH), `is nested deeper than ${JSON_DEPTH} levels`)
+      .optional(),
+    idempotency_key: z.string().min(IDEMPOTENCY_KEY_CHARS.min).max(IDEMPOTENCY_KEY_CHARS.max),
+  }),
+  call: (api, { agent }, input) => api.runSession(agent, { ...input, arguments: input.arguments ?? {} }),
+});
+
+const WAIT_MAX_SECONDS = WAIT_MAX_MS / 1_000;
+
+const getGraphRun = defineTool({
+  name: 'get_graph_run',
+  title: 'Get a Graph run',
+  description:
+    'Read status, timing and result of a Graph run started by this Connected agent. While it is queued or running, call again with wait_seconds, or end it with cancel_graph_run.',
+  scope: 'osfoundry:read',
+  annotations: { readOnlyHint: true },
+  input: z.strictObject({
+    command_id: commandIdSchema.describe('The command_id that run_graph_session returned.'),
+    // Published with its bound; a larger number is cut and not refused, since what to do with it is clear.
+    wait_seconds: z
+      .number()
+      .min(0)
+      .optional()
+      .meta({
+        maximum: WAIT_MAX_SECONDS,
+        description: `Seconds to wait for a change of the status before answering; the answer comes at the first change. 0 (as when left out) answers at once. More than ${WAIT_MAX_SECONDS} is cut to ${WAIT_MAX_SECONDS}, and the answer then says so in wait_seconds_granted.`,
+      }),
+  }),
+  mayHold: (input) => Number((input as { wait_seconds?: unknown } | undefined)?.wait_seconds) > 0,
+  async call(api, { agent, signal }, { command_id, wait_seconds = 0 }) {
+    const granted = Math.min(wait_seconds, WAIT_MAX_SECONDS);
+    const run = await api.getRun(agent, { command_id, waitMs: Math.round(granted * 1_000), signal });
+    return granted === wait_seconds ? run : { ...run, wait_seconds_granted: granted };
+  },
+});
+
+const cancelGraphRun = defineTool({
+  name: 'cancel_graph_run',
+  title: 'Cancel a Graph run',
+  description:
+    'Cancel a Graph run started by this Connected agent. A queued run never starts; a running one is told to stop. See how it ended with get_graph_run.',
+  scope: 'osfoundry:run',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+  input: z.strictObject({
+    command_id: commandIdSchema.describe('The command_id that run_graph_session returned.'),
+  }),
+  call: (api, { agent }, { command_id }) => api.cancelRun(agent, { command_id }),
+});
+
+/** By name, in the order in which they are listed. */
+export const TOOLS: ReadonlyMap<string, Tool> = new Map(
+  [listGraphSessions, runGraphSession, getGraphRun, cancelGraphRun].map((tool) => [tool.listed.name, tool]),
+);

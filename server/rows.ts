@@ -1,0 +1,72 @@
+/**
+ * The rows that the relay keeps. Plain JSON values; a change is a new object, so a reader may keep what it was given.
+ */
+import type { TransportName } from '../protocol/api.ts';
+import type { CommandLife } from '../protocol/command-machine.ts';
+import type { SharedSession } from '../protocol/schemas.ts';
+
+export interface CommandRow extends CommandLife {
+  readonly commandId: string;
+  /** The connected agent that started the run. Nobody else may read or cancel it. */
+  readonly agentId: string;
+  readonly projectId: string;
+  readonly graphSessionId: string;
+  /** The one desktop that has the Graph. */
+  readonly desktopId: string;
+  /** The session's slug when the run was queued. */
+  readonly slug: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey: string;
+  /** SHA-256 over what the key stands for: session and arguments, in canonical form. */
+  readonly requestHash: string;
+  /** Place in the order of queueing, from 1, across all desktops. */
+  readonly sequence: number;
+  /** The instant after which it must not start any more. */
+  readonly startBy: number;
+  /** How the desktop reached the relay when it started the run. */
+  readonly transport: TransportName | null;
+}
+
+export interface SharedProject {
+  readonly project_id: string;
+  readonly sessions: readonly SharedSession[];
+}
+
+export interface DesktopRow {
+  readonly desktopId: string;
+  /** Grows by one with each new instance. */
+  readonly epoch: number;
+  readonly instanceId: string | null;
+  /** Instances that were replaced, newest last; they are told so when they come back. Bounded. */
+  readonly replaced: readonly string[];
+  /** What the last sync shared. */
+  readonly projects: readonly SharedProject[];
+}
+
+export interface ProjectRow {
+  readonly projectId: string;
+  readonly createdAt: number;
+}
+
+/** A token, as the SHA-256 of its text. The text itself is shown once, when it is made. */
+export interface TokenRow {
+  readonly tokenId: string;
+  readonly hash: string;
+  readonly kind: 'agent' | 'desktop';
+  /** The agent or desktop that it stands for. */
+  readonly subjectId: string;
+  /** What the owner calls it. */
+  readonly name: string;
+  /** Projects that an agent may use; empty for a desktop, which serves all of its owner's. */
+  readonly projects: readonly string[];
+  readonly createdAt: number;
+}
+
+export type RelayTables = {
+  command: CommandRow;
+  desktop: DesktopRow;
+  project: ProjectRow;
+  token: TokenRow;
+};
+
+export const RELAY_TABLES = ['command', 'desktop', 'project', 'token'] as const;
