@@ -1,0 +1,113 @@
+/**
+ * The desktop, put together: ports, dialer, store and engine in, a loop out.
+ *
+ * Owns the order of starting and stopping. Knows no transport, no file and no clock of its own.
+ */
+import type { Ports, StateStore } from '../protocol/ports.ts';
+import { pause } from '../protocol/waiting.ts';
+import { ExecutionJournal } from './execution-journal.ts';
+import type { GraphLibrary } from './graph-library.ts';
+import { LONG_POLL, type RelayMode } from './modes.ts';
+import { Outbox } from './outbox.ts';
+import type { Dialer, Engine, GraphEvent } from './ports.ts';
+import { type LoopEnd, RelayLoop } from './relay-loop.ts';
+import type { DesktopTables, OutboxRow } from './rows.ts';
+import { Runner } from './runner.ts';
+import { Sharing } from './sharing.ts';
+
+export interface AgentOptions {
+  readonly ports: Ports;
+  readonly dialer: Dialer;
+  readonly store: StateStore<DesktopTables>;
+  readonly engine: Engine;
+  readonly library: GraphLibrary;
+  readonly mode?: RelayMode;
+  /** Runs at once; 1 unless the owner raises it. */
+  readonly slots?: number;
+  readonly onEvent?: (commandId: string, event: GraphEvent) => void;
+}
+
+export interface AgentSnapshot {
+  readonly mode: RelayMode['name'];
+  readonly connected: boolean;
+  readonly trouble: string | null;
+  readonly epoch: number | null;
+  readonly running: number;
+  readonly holding: readonly string[];
+  readonly outbox: { readonly pending: number; readonly refused: readonly OutboxRow[] };
+  readonly refusedProjects: readonly { project_id: string; reason: string }[];
+}
+
+export interface Agent {
+  readonly sharing: Sharing;
+  /** Runs until it is drained or the relay refuses this desktop for good. */
+  run(): Promise<LoopEnd>;
+  /** Takes nothing new, lets runs finish for up to `graceMs`, then stops them. Resolves when all is written down. */
+  drain(graceMs: number): Promise<void>;
+  /** The Graph folder has changed: tell the relay what is shared now. */
+  libraryChanged(): void;
+  snapshot(): AgentSnapshot;
+}
+
+export function createAgent(options: AgentOptions): Agent {
+  const { ports, store, engine, library, mode = LONG_POLL, slots = 1 } = options;
+  const { dialer } = options;
+  const outbox = new Outbox({ ports, store, dialer, retryByItself: !mode.takesAll });
+  const journal = new ExecutionJournal({ store, ports });
+  const sharing = new Sharing({ store, library, onChange: () => loop.wake('sharing-changed') });
+  const runner: Runner = new Runner({
+    ports,
+    journal,
+    dialer,
+    engine,
+    library,
+    sharing,
+    outbox,
+    mode,
+    slots,
+    epoch: () => loop.state.epoch,
+    onSlotFreed: () => loop.wake('slot-freed'),
+    onCapacityTold: (capacity) => loop.capacityTold(capacity),
+    onEvent: options.onEvent ?? (() => {}),
+  });
+  const instanceId = ports.ids.uuid();
+  const loop: RelayLoop = new RelayLoop({ ports, dialer, instanceId, mode, sharing, runner, outbox });
+
+  async function run(): Promise<LoopEnd> {
+    await journal.recover();
+    const end = await loop.run();
+    runner.stopTaking();
+    if (end !== 'stopped') runner.cancelAll(`The relay refused this desktop (${end}).`);
+    return end;
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    runner.stopTaking();
+    loop.wake('stop');
+    const graceOver = new AbortController();
+    await Promise.race([runner.idle(), pause(ports.clock, graceMs, graceOver.signal)]);
+    graceOver.abort();
+    runner.cancelAll('The desktop was stopped during the run.');
+    await runner.idle();
+    await outbox.settled();
+    outbox.stop();
+    await engine.close();
+    await store.synced();
+  }
+
+  function snapshot(): AgentSnapshot {
+    const { connected, trouble, epoch, refusedProjects } = loop.state;
+    return {
+      mode: mode.name,
+      connected,
+      trouble,
+      epoch: epoch ?? null,
+      running: runner.activeRuns,
+      holding: runner.holding(),
+      outbox: { pending: outbox.pending().length, refused: outbox.refused() },
+      refusedProjects,
+    };
+  }
+
+  return { sharing, run, drain, snapshot, libraryChanged: () => loop.wake('sharing-changed') };
+}

@@ -1,0 +1,200 @@
+/**
+ * The Graphs in a folder: each `*.js` file is a session.
+ *
+ * Owns the rows of table `session`. A session's identity belongs to its file name; it survives edits, restarts, a file
+ * that is gone for a moment, and a rename that keeps the content.
+ */
+import { createHash } from 'node:crypto';
+import { type FSWatcher, watch } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { graphSessionId } from '../protocol/ids.ts';
+import type { Ports, StateStore, StoreChange, Timer } from '../protocol/ports.ts';
+import { cleanText } from '../protocol/text.ts';
+import { parseGraph } from './engine/graph-source.ts';
+import type { GraphLibrary, LoadedGraph, LocalSession } from './graph-library.ts';
+import type { DesktopTables, SessionRow } from './rows.ts';
+
+/** Larger files are listed as broken. A Graph is a program; data belongs into its arguments or its tools. */
+const GRAPH_BYTES = 1024 * 1024;
+
+/** Editors save in several steps; changes that follow each other this closely are looked at once. */
+const SETTLE_MS = 100;
+
+export interface FolderLibraryOptions {
+  readonly folder: string;
+  readonly store: StateStore<DesktopTables>;
+  readonly ports: Ports;
+}
+
+interface Described {
+  readonly name: string;
+  readonly description: string;
+  readonly slug: string;
+}
+
+export class FolderLibrary implements GraphLibrary {
+  readonly #options: FolderLibraryOptions;
+  #sessions: readonly LocalSession[] = [];
+  #watcher: FSWatcher | null = null;
+  #settling: Timer | null = null;
+
+  constructor(options: FolderLibraryOptions) {
+    this.#options = options;
+  }
+
+  list(): readonly LocalSession[] {
+    return this.#sessions;
+  }
+
+  /** By id, slug or file name. Null when there is none, or more than one of that slug. */
+  find(reference: string): LocalSession | null {
+    const wanted = reference.toLowerCase();
+    const found = this.#sessions.filter(
+      (session) =>
+        session.graph_session_id === wanted || session.slug === reference || session.file_name === basename(reference),
+    );
+    return found.length === 1 ? (found[0] ?? null) : null;
+  }
+
+  async load(graphSessionId: string): Promise<LoadedGraph | null> {
+    const session = this.#sessions.find(({ graph_session_id }) => graph_session_id === graphSessionId);
+    if (session === undefined) return null;
+    const source = await this.#read(session.file_name);
+    if (source === null) return null;
+    if (contentHashOf(source) !== this.#options.store.rows('session').get(graphSessionId)?.contentHash)
+      await this.scan();
+    return { name: session.file_name, source };
+  }
+
+  /** Reads the folder anew. Resolves with whether anything that others see has changed. */
+  async scan(): Promise<boolean> {
+    const { folder, store, ports } = this.#options;
+    const fileNames = (await readdir(folder)).filter((name) => name.endsWith('.js') && !name.startsWith('.')).sort();
+    const present = new Set(fileNames);
+    const changes: StoreChange<DesktopTables>[] = [];
+    const sessions: LocalSession[] = [];
+    for (const fileName of fileNames) {
+      const source = await this.#read(fileName);
+      if (source === null) continue;
+      const { row, problem } = this.#sessionOf(fileName, source, present);
+      if (row !== store.rows('session').get(row.graphSessionId)) {
+        changes.push({ table: 'session', id: row.graphSessionId, row });
+      }
+      sessions.push(localSession(row, problem));
+      if (problem !== null) ports.log.debug('graph.broken', { file: fileName, problem });
+    }
+    if (changes.length > 0) await store.commit(changes);
+    const changed = JSON.stringify(sessions) !== JSON.stringify(this.#sessions);
+    this.#sessions = sessions;
+    return changed;
+  }
+
+  /** Looks at the folder again whenever something in it changes, and tells when that mattered. */
+  watch(onChange: () => void): void {
+    const { clock, log } = this.#options.ports;
+    const look = () => {
+      this.scan().then(
+        (changed) => changed && onChange(),
+        (error) => log.warn('graphs.unreadable', { reason: error instanceof Error ? error.message : String(error) }),
+      );
+    };
+    this.#watcher = watch(this.#options.folder, () => {
+      this.#settling?.cancel();
+      this.#settling = clock.after(SETTLE_MS, look);
+    });
+    this.#watcher.on('error', (error) => log.warn('graphs.unwatched', { reason: error.message }));
+  }
+
+  close(): void {
+    this.#settling?.cancel();
+    this.#watcher?.close();
+  }
+
+  async #read(fileName: string): Promise<string | null> {
+    try {
+      const path = join(this.#options.folder, fileName);
+      if ((await stat(path)).size > GRAPH_BYTES) return '';
+      return await readFile(path, 'utf8');
+    } catch {
+      // Gone between two looks, or a folder with such a name: then it is not a Graph.
+      return null;
+    }
+  }
+
+  #sessionOf(
+    fileName: string,
+    source: string,
+    present: ReadonlySet<string>,
+  ): { row: SessionRow; problem: string | null } {
+    const contentHash = contentHashOf(source);
+    const known = this.#knownRow(fileName, contentHash, present);
+    const { described, problem } = describe(fileName, source, known);
+    if (known && known.contentHash === contentHash && known.fileName === fileName) return { row: known, problem };
+    const row: SessionRow = {
+      graphSessionId: known?.graphSessionId ?? graphSessionId(this.#options.ports.ids.hex(16)),
+      fileName,
+      version: known === null ? 1 : known.version + (known.contentHash === contentHash ? 0 : 1),
+      contentHash,
+      ...described,
+    };
+    return { row, problem };
+  }
+
+  /** The session of this file: by name, or by content when a file of another name has gone. */
+  #knownRow(fileName: string, contentHash: string, present: ReadonlySet<string>): SessionRow | null {
+    const rows = [...this.#options.store.rows('session').values()];
+    const byName = rows.find((row) => row.fileName === fileName);
+    const renamed = rows.find((row) => row.contentHash === contentHash && !present.has(row.fileName));
+    return byName ?? renamed ?? null;
+  }
+}
+
+function contentHashOf(source: string): string {
+  return createHash('sha256').update(source).digest('hex');
+}
+
+/** What the file says of itself; what it said before when it does not parse now. */
+function describe(
+  fileName: string,
+  source: string,
+  known: SessionRow | null,
+): { described: Described; problem: string | null } {
+  const stem = basename(fileName, '.js');
+  try {
+    if (source === '') throw new Error(`${fileName} is empty, or larger than ${GRAPH_BYTES} bytes`);
+    const { name, description = '', slug = slugOf(stem) } = parseGraph(source, fileName).meta;
+    return {
+      described: { name: cleanText(name, 200), description: cleanText(description, 2_000), slug },
+      problem: null,
+    };
+  } catch (error) {
+    const { name = stem, description = '', slug = slugOf(stem) } = known ?? {};
+    return {
+      described: { name, description, slug },
+      problem: cleanText(error instanceof Error ? error.message : error, 500),
+    };
+  }
+}
+
+function slugOf(stem: string): string {
+  const slug = stem
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 64);
+  return slug || 'graph';
+}
+
+function localSession(row: SessionRow, problem: string | null): LocalSession {
+  return {
+    graph_session_id: row.graphSessionId,
+    name: row.name,
+    description: row.description,
+    slug: row.slug,
+    version: row.version,
+    status: problem === null ? 'ready' : 'broken',
+    file_name: row.fileName,
+    problem,
+  };
+}

@@ -1,0 +1,114 @@
+/** What the owner's command line may ask of the desktop, running or not: sessions, projects, sharing. */
+import { z } from 'zod';
+import { RelayError } from '../protocol/errors.ts';
+import { localTrpc } from '../protocol/host/local-calls.ts';
+import { answering } from '../protocol/trpc-errors.ts';
+import type { AgentSnapshot } from './agent.ts';
+import type { FolderLibrary } from './folder-library.ts';
+import type { LocalSession } from './graph-library.ts';
+import type { Sharing } from './sharing.ts';
+
+export interface ShownSession extends LocalSession {
+  /** Projects that it is shared with. */
+  readonly projects: readonly string[];
+}
+
+export interface ShownProject {
+  readonly project_id: string;
+  readonly sessions: readonly string[];
+  /** Why the relay does not take it; null when it does, or was not asked yet. */
+  readonly refused: string | null;
+}
+
+export interface ShareAnswer {
+  readonly session: LocalSession;
+  readonly project_id: string;
+  /** False when it was that way before. */
+  readonly changed: boolean;
+}
+
+export interface DesktopAdmin {
+  sessions(): Promise<ShownSession[]>;
+  projects(): Promise<ShownProject[]>;
+  share(request: ShareRequest): Promise<ShareAnswer>;
+  unshare(request: ShareRequest): Promise<ShareAnswer>;
+  disable(projectId: string): Promise<boolean>;
+  /** Null when the desktop does not run. */
+  status(): Promise<AgentSnapshot | null>;
+}
+
+export interface ShareRequest {
+  /** Id, slug or file name. */
+  readonly session: string;
+  readonly project: string;
+}
+
+export function createDesktopAdmin(options: {
+  library: FolderLibrary;
+  sharing: Sharing;
+  snapshot: () => AgentSnapshot | null;
+}): DesktopAdmin {
+  const { library, sharing, snapshot } = options;
+
+  async function sessionNamed(reference: string): Promise<LocalSession> {
+    await library.scan();
+    const session = library.find(reference);
+    if (session !== null) return session;
+    const known = library.list().map(({ slug }) => slug);
+    const hint = known.length > 0 ? `Known: ${known.join(', ')}.` : 'The Graph folder has no *.js files yet.';
+    throw new RelayError(
+      'invalid-input',
+      `There is no single Graph session "${reference}" (by id, slug or file name). ${hint}`,
+    );
+  }
+
+  return {
+    async sessions() {
+      await library.scan();
+      return library.list().map((session) => ({
+        ...session,
+        projects: sharing
+          .projects()
+          .filter(({ sessionIds }) => sessionIds.includes(session.graph_session_id))
+          .map(({ projectId }) => projectId),
+      }));
+    },
+    async projects() {
+      const refused = new Map(snapshot()?.refusedProjects.map(({ project_id, reason }) => [project_id, reason]));
+      return sharing.projects().map(({ projectId, sessionIds }) => ({
+        project_id: projectId,
+        sessions: sessionIds,
+        refused: refused.get(projectId) ?? null,
+      }));
+    },
+    async share({ session: reference, project }) {
+      const session = await sessionNamed(reference);
+      const before = sharing.projects().find(({ projectId }) => projectId === project)?.sessionIds ?? [];
+      await sharing.share(project, session.graph_session_id);
+      return { session, project_id: project, changed: !before.includes(session.graph_session_id) };
+    },
+    async unshare({ session: reference, project }) {
+      const session = await sessionNamed(reference);
+      const row = await sharing.unshare(project, session.graph_session_id);
+      return { session, project_id: project, changed: row !== null };
+    },
+    disable: (projectId) => sharing.disable(projectId),
+    status: async () => snapshot(),
+  };
+}
+
+const shareSchema = z.object({ session: z.string(), project: z.string() });
+
+export function createDesktopLocalRouter(admin: DesktopAdmin) {
+  const { router, procedure } = localTrpc;
+  return router({
+    sessions: procedure.mutation(() => answering(admin.sessions())),
+    projects: procedure.mutation(() => answering(admin.projects())),
+    share: procedure.input(shareSchema).mutation(({ input }) => answering(admin.share(input))),
+    unshare: procedure.input(shareSchema).mutation(({ input }) => answering(admin.unshare(input))),
+    disable: procedure.input(z.string()).mutation(({ input }) => answering(admin.disable(input))),
+    status: procedure.mutation(() => answering(admin.status())),
+  });
+}
+
+export type DesktopLocalRouter = ReturnType<typeof createDesktopLocalRouter>;

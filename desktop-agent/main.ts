@@ -1,0 +1,104 @@
+/** The desktop as a process: real clock, real disk, the real engine. The composition root of the desktop. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EXIT_CODES, ExitError } from '../protocol/host/exit-codes.ts';
+import { localHandler } from '../protocol/host/local-calls.ts';
+import { localSocketPath, serveLocal } from '../protocol/host/local-socket.ts';
+import type { LogLevel } from '../protocol/host/log-levels.ts';
+import { createProcessLog } from '../protocol/host/logging.ts';
+import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest } from '../protocol/host/process.ts';
+import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
+import type { Ports } from '../protocol/ports.ts';
+import { createAgent } from './agent.ts';
+import { createHttpDialer } from './dialer/http-dialer.ts';
+import type { AgentProvider } from './engine/agent-provider.ts';
+import { createEngine } from './engine/engine.ts';
+import { createCommandProvider } from './engine/providers/command.ts';
+import { createScriptedProvider } from './engine/providers/scripted.ts';
+import { FolderLibrary } from './folder-library.ts';
+import { graphFolder } from './graph-folder.ts';
+import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
+import { MODES, type RelayMode } from './modes.ts';
+import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
+
+export interface DesktopOptions {
+  readonly data: string | undefined;
+  /** The relay's address. */
+  readonly relay: string;
+  readonly graphs: string | undefined;
+  readonly mode: RelayMode['name'];
+  readonly slots: number;
+  /** Program and arguments that answer agents' prompts; empty: the scripted provider. */
+  readonly agentCommand: readonly string[];
+  readonly logLevel: LogLevel;
+}
+
+export const TOKEN_VARIABLE = 'GRAPH_RELAY_TOKEN';
+/** Where the desktop's token is kept when the environment does not bring one; mode 0600. */
+export const TOKEN_FILE = 'token';
+
+/** Runs of agents that take longer have failed. */
+const AGENT_TIMEOUT_MS = 10 * 60_000;
+
+/** What runs when the desktop is stopped gets this long to finish. */
+const DRAIN_GRACE_MS = 10_000;
+
+/** Runs until it is asked to stop, or the relay refuses it for good. */
+export async function runDesktop(options: DesktopOptions): Promise<void> {
+  const log = createProcessLog({ component: 'desktop', level: options.logLevel, terminal: process.stdout.isTTY });
+  endOnFault(log);
+  const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
+  const directory = dataDirectory(options.data, 'desktop');
+  const token = await readToken(directory);
+  const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
+  const folder = await graphFolder(options);
+  const library = new FolderLibrary({ folder, store, ports });
+  try {
+    await library.scan();
+    const mode = MODES[options.mode];
+    const dialer = createHttpDialer({
+      url: options.relay,
+      token: () => token,
+      clock: systemClock,
+      fetch: globalThis.fetch,
+      transport: mode.name,
+    });
+    const engine = createEngine({ ports, provider: providerOf(options.agentCommand) });
+    const agent = createAgent({ ports, dialer, store, engine, library, mode, slots: options.slots });
+    const admin = createDesktopAdmin({ library, sharing: agent.sharing, snapshot: agent.snapshot });
+    const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
+    library.watch(agent.libraryChanged);
+
+    const ended = agent.run();
+    log.info('desktop.started', { relay: options.relay, mode: mode.name, graphs: folder, data: directory });
+    announceReady({ type: 'ready' });
+    const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
+    log.info('desktop.stopping', { reason: end });
+    await agent.drain(DRAIN_GRACE_MS);
+    local.close();
+    local.closeAllConnections();
+    if (end !== 'stopped') process.exitCode = EXIT_CODES[end];
+  } finally {
+    library.close();
+    await store.close();
+    log.info('desktop.stopped');
+    log.flush();
+  }
+}
+
+async function readToken(directory: string): Promise<string> {
+  const fromEnvironment = process.env[TOKEN_VARIABLE]?.trim();
+  if (fromEnvironment) return fromEnvironment;
+  const path = join(directory, TOKEN_FILE);
+  const text = await readFile(path, 'utf8').catch(() => '');
+  if (text.trim() !== '') return text.trim();
+  throw new ExitError(
+    'unauthorized',
+    `This desktop has no token. On the relay, run \`graph-relay token create --desktop NAME\`, then put what it prints into ${TOKEN_VARIABLE} or into ${path}.`,
+  );
+}
+
+function providerOf(command: readonly string[]): AgentProvider {
+  if (command.length === 0) return createScriptedProvider();
+  return createCommandProvider({ command, timeoutMs: AGENT_TIMEOUT_MS, clock: systemClock });
+}

@@ -1,0 +1,172 @@
+/**
+ * The one loop that owns the connection to the relay. Everything else only wakes it.
+ *
+ * Owns: what a sync says, when the next one goes out, and which errors end the desktop. A pass is one sync with its
+ * answer. Only the own stop flag and three final errors end the loop; everything else is tried again.
+ */
+import { Backoff } from '../protocol/backoff.ts';
+import { asRelayError, type ErrorCode, type RelayError } from '../protocol/errors.ts';
+import type { Ports } from '../protocol/ports.ts';
+import type { SyncAnswer, SyncInput } from '../protocol/schemas.ts';
+import { Wakeable } from '../protocol/waiting.ts';
+import { capacityIn, type RelayMode } from './modes.ts';
+import type { Outbox } from './outbox.ts';
+import type { Dialer } from './ports.ts';
+import type { Runner } from './runner.ts';
+import type { Sharing } from './sharing.ts';
+
+/** Why the loop looks up from what it is doing. */
+export type WakeReason = 'sharing-changed' | 'slot-freed' | 'stop';
+
+/** Why the loop ended. Codes are the relay's final errors. */
+export type LoopEnd = 'stopped' | Extract<ErrorCode, 'session-replaced' | 'unauthorized' | 'forbidden'>;
+
+export interface RelayLoopOptions {
+  readonly ports: Ports;
+  readonly dialer: Dialer;
+  readonly instanceId: string;
+  readonly mode: RelayMode;
+  readonly sharing: Sharing;
+  readonly runner: Runner;
+  readonly outbox: Outbox;
+}
+
+export interface LoopState {
+  readonly connected: boolean;
+  readonly epoch: number | undefined;
+  readonly refusedProjects: SyncAnswer['refused_projects'];
+  /** The last error, for a person; null while all is well. */
+  readonly trouble: string | null;
+}
+
+export class RelayLoop {
+  readonly #options: RelayLoopOptions;
+  readonly #wakeable: Wakeable;
+  readonly #backoff: Backoff;
+  #state: LoopState = { connected: false, epoch: undefined, refusedProjects: [], trouble: null };
+  /** The sync on its way: what it says, and how to take it back. */
+  #request: { said: SyncInput; abort: AbortController } | null = null;
+  #stopping = false;
+
+  constructor(options: RelayLoopOptions) {
+    this.#options = options;
+    this.#wakeable = new Wakeable(options.ports.clock);
+    this.#backoff = new Backoff(options.ports.random);
+  }
+
+  get state(): LoopState {
+    return this.#state;
+  }
+
+  /** Looks again. A sync that is on its way and would say something else now is taken back and sent anew. */
+  wake(reason: WakeReason): void {
+    if (reason === 'stop') this.#stopping = true;
+    // On ticks, only the owner's change of sharing is worth a pass of its own, as in the published system.
+    if (this.#options.mode.tickMs !== null && reason === 'slot-freed') return;
+    const said = this.#request?.said;
+    if (said === undefined) this.#wakeable.wake();
+    else if (this.#stopping || this.#isStale(said)) this.#request?.abort.abort();
+  }
+
+  /** The held sync was told of free slots by a completion: it does not have to be sent again for that. */
+  capacityTold(capacity: number): void {
+    if (this.#request) this.#request.said = { ...this.#request.said, capacity };
+  }
+
+  async run(): Promise<LoopEnd> {
+    const { clock } = this.#options.ports;
+    const { tickMs } = this.#options.mode;
+    const start = clock.monotonic();
+    while (!this.#stopping) {
+      const result = await this.#pass();
+      if (this.#stopping) break;
+      if (typeof result === 'string') return result;
+      const sinceTick = tickMs === null ? 0 : (clock.monotonic() - start) % tickMs;
+      await this.#wakeable.pause(tickMs === null ? result : tickMs - sinceTick);
+    }
+    return 'stopped';
+  }
+
+  /** One sync. Resolves with the pause before the next one, in milliseconds, or with the end of the loop. */
+  async #pass(): Promise<number | LoopEnd> {
+    const { dialer, runner, outbox, mode } = this.#options;
+    if (mode.takesAll) await outbox.flush();
+    const abort = new AbortController();
+    const request = { said: this.#input(), abort };
+    this.#request = request;
+    try {
+      const answer = await dialer.sync(request.said, { signal: abort.signal });
+      this.#request = null;
+      this.#answered(answer);
+      if (mode.takesAll) await runner.idle();
+      const holdsNext = request.said.hold_ms < mode.holdMs;
+      return holdsNext ? 0 : answer.next_sync_ms;
+    } catch (error) {
+      this.#request = null;
+      if (abort.signal.aborted) return 0;
+      return this.#failed(asRelayError(error));
+    }
+  }
+
+  #input(): SyncInput {
+    const { instanceId, sharing, runner, mode } = this.#options;
+    return {
+      instance_id: instanceId,
+      projects: sharing.projectsForSync(),
+      holding: runner.holding(),
+      capacity: this.#stopping ? 0 : capacityIn(mode, runner.freeSlots()),
+      // The first sync is not held: a desktop is connected when it has an answer, not when it has sent something.
+      hold_ms: this.#state.connected ? mode.holdMs : 0,
+    };
+  }
+
+  /** What `holding` says does not make a sync stale: the relay needs it only when it looks for lost offers. */
+  #isStale(said: SyncInput): boolean {
+    const now = this.#input();
+    return now.capacity > said.capacity || JSON.stringify(now.projects) !== JSON.stringify(said.projects);
+  }
+
+  #answered(answer: SyncAnswer): void {
+    const { ports, runner, outbox } = this.#options;
+    const reconnected = !this.#state.connected;
+    this.#backoff.reset();
+    this.#state = { connected: true, epoch: answer.epoch, refusedProjects: answer.refused_projects, trouble: null };
+    if (reconnected) {
+      ports.log.info('relay.connected', { epoch: answer.epoch, hold_granted_ms: answer.hold_granted_ms });
+      void outbox.flush();
+      void this.#rehearse();
+    }
+    runner.accept(answer.commands);
+  }
+
+  /**
+   * Asks for a command that does not exist, once per connection. The held sync keeps one connection busy; this opens the
+   * second one that the ack of a pickup needs, and lets both sides compile that path before somebody waits for it.
+   */
+  async #rehearse(): Promise<void> {
+    const { dialer, ports, mode } = this.#options;
+    if (mode.takesAll) return;
+    const nobody = { command_id: ports.ids.uuid(), execution_id: ports.ids.uuid() };
+    try {
+      await dialer.control({ ...nobody, phase: 'starting', hold_ms: 0 }, { signal: new AbortController().signal });
+    } catch (error) {
+      ports.log.debug('relay.rehearsal-failed', { code: asRelayError(error).code });
+    }
+  }
+
+  #failed(error: RelayError): number | LoopEnd {
+    const { log } = this.#options.ports;
+    const { code, message } = error;
+    const wasConnected = this.#state.connected;
+    this.#state = { ...this.#state, connected: false, trouble: message };
+    if (code === 'session-replaced' || code === 'unauthorized' || code === 'forbidden') {
+      log.error('relay.refused', { code, reason: message });
+      return code;
+    }
+    const pauseMs = this.#backoff.next();
+    const line = { code, reason: message, retry_in_ms: pauseMs };
+    if (wasConnected) log.warn('relay.disconnected', line);
+    else log.debug('relay.retrying', line);
+    return pauseMs;
+  }
+}

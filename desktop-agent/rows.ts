@@ -1,0 +1,51 @@
+/** The rows that a desktop keeps. Plain JSON values; a change is a new object. */
+import type { CompleteInput } from '../protocol/schemas.ts';
+
+/** The durable identity of one Graph file. It survives edits, restarts, and a rename that keeps the content. */
+export interface SessionRow {
+  readonly graphSessionId: string;
+  /** Name of the file in the Graph folder. */
+  readonly fileName: string;
+  /** Counts the edits, from 1. */
+  readonly version: number;
+  /** SHA-256 of the content that `version` counts. */
+  readonly contentHash: string;
+  /** As the file said when it parsed last; a file that is broken for a moment keeps them. */
+  readonly name: string;
+  readonly description: string;
+  readonly slug: string;
+}
+
+/** What the owner shares with one project. A project without a row is disabled. */
+export interface ProjectShareRow {
+  readonly projectId: string;
+  readonly sessionIds: readonly string[];
+}
+
+/** The journal: what this desktop has begun. A command that stands here is never run again. */
+export interface ExecutionRow {
+  readonly commandId: string;
+  readonly executionId: string;
+  readonly phase: 'started' | 'finished';
+  /** Epoch milliseconds of the last change. */
+  readonly at: number;
+}
+
+/** A completion that the relay does not have yet, by execution. */
+export interface OutboxRow {
+  readonly executionId: string;
+  readonly commandId: string;
+  readonly completion: Omit<CompleteInput, 'capacity'>;
+  readonly finishedAt: number;
+  /** Why the relay will never take it; null while it may. A refused one is kept for the owner to see. */
+  readonly refused: string | null;
+}
+
+export type DesktopTables = {
+  session: SessionRow;
+  share: ProjectShareRow;
+  execution: ExecutionRow;
+  outbox: OutboxRow;
+};
+
+export const DESKTOP_TABLES = ['session', 'share', 'execution', 'outbox'] as const;

@@ -1,0 +1,264 @@
+/**
+ * Takes offered commands and runs them, one after another unless the owner allows more at once.
+ *
+ * Owns the order of the steps that make a command run at most once: journal and ack side by side, consent, run, then
+ * the end and its outbox entry in one write, then the post.
+ */
+import { Backoff } from '../protocol/backoff.ts';
+import { asRelayError } from '../protocol/errors.ts';
+import { runChannel } from '../protocol/ids.ts';
+import type { Ports } from '../protocol/ports.ts';
+import type { ControlAnswer, OfferedCommand, StopReason } from '../protocol/schemas.ts';
+import { NOT_SHARED } from '../protocol/texts.ts';
+import { pause } from '../protocol/waiting.ts';
+import { type ExecutionIds, type ExecutionJournal, failedOutcome } from './execution-journal.ts';
+import type { GraphLibrary } from './graph-library.ts';
+import { capacityIn, type RelayMode } from './modes.ts';
+import type { Outbox } from './outbox.ts';
+import type { Dialer, Engine, GraphEvent, RunningGraph, RunOutcome } from './ports.ts';
+import type { Sharing } from './sharing.ts';
+
+export interface RunnerOptions {
+  readonly ports: Ports;
+  readonly journal: ExecutionJournal;
+  readonly dialer: Dialer;
+  readonly engine: Engine;
+  readonly library: GraphLibrary;
+  readonly sharing: Sharing;
+  readonly outbox: Outbox;
+  readonly mode: RelayMode;
+  /** Runs at once. */
+  readonly slots: number;
+  /** The epoch that the relay gave to this instance; undefined before the first sync. */
+  readonly epoch: () => number | undefined;
+  /** A slot became free, and the held sync does not know. */
+  readonly onSlotFreed: () => void;
+  /** The held sync was told of so many free slots by a completion. */
+  readonly onCapacityTold: (capacity: number) => void;
+  readonly onEvent: (commandId: string, event: GraphEvent) => void;
+}
+
+interface Run {
+  readonly command: OfferedCommand;
+  readonly executionId: string;
+}
+
+export class Runner {
+  readonly #options: RunnerOptions;
+  /** Accepted, and not begun. */
+  readonly #waiting: OfferedCommand[] = [];
+  /** Begun, and the outcome not written down yet. */
+  readonly #active = new Map<string, RunningGraph | null>();
+  readonly #stopping = new AbortController();
+  #idle: (() => void)[] = [];
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Everything the relay may have offered to this desktop and that is not settled. */
+  holding(): string[] {
+    const undelivered = this.#options.outbox.pending().map((row) => row.commandId);
+    return [...new Set([...this.#waiting.map((c) => c.command_id), ...this.#active.keys(), ...undelivered])];
+  }
+
+  freeSlots(): number {
+    if (this.#stopping.signal.aborted) return 0;
+    return Math.max(0, this.#options.slots - this.#active.size - this.#waiting.length);
+  }
+
+  get activeRuns(): number {
+    return this.#active.size;
+  }
+
+  accept(commands: readonly OfferedCommand[]): void {
+    for (const command of commands) {
+      const id = command.command_id;
+      const known = this.#active.has(id) || this.#waiting.some((c) => c.command_id === id);
+      if (known || this.#options.journal.has(id)) {
+        this.#options.ports.log.info('command.offered-again', { command_id: id });
+      } else {
+        this.#waiting.push(command);
+      }
+    }
+    this.#pump();
+  }
+
+  /** Resolves when nothing is waiting or running. */
+  idle(): Promise<void> {
+    if (this.#active.size === 0 && this.#waiting.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Begins nothing new. What was accepted and not begun goes back to the relay, which offers it again later. */
+  stopTaking(): void {
+    this.#stopping.abort();
+    this.#waiting.length = 0;
+    this.#settleIdle();
+  }
+
+  cancelAll(reason: string): void {
+    for (const running of this.#active.values()) running?.cancel(reason);
+  }
+
+  #pump(): void {
+    while (this.#active.size < this.#options.slots && !this.#stopping.signal.aborted) {
+      const command = this.#waiting.shift();
+      if (command === undefined) break;
+      this.#active.set(command.command_id, null);
+      void this.#perform({ command, executionId: this.#options.ports.ids.uuid() });
+    }
+    this.#settleIdle();
+  }
+
+  #settleIdle(): void {
+    if (this.#active.size > 0 || this.#waiting.length > 0) return;
+    const waiters = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiters) resolve();
+  }
+
+  async #perform(run: Run): Promise<void> {
+    const { ports } = this.#options;
+    const ids = { command_id: run.command.command_id, execution_id: run.executionId };
+    let outcome: RunOutcome | StopReason;
+    try {
+      outcome = await this.#outcomeOf(run);
+    } catch (error) {
+      // Whatever went wrong here, the run has an end, and the caller hears of it.
+      ports.log.error('run.fault', { ...ids, err: error });
+      outcome = failedOutcome(`The desktop could not run the Graph: ${asRelayError(error).message}`);
+    }
+    if (typeof outcome === 'string') {
+      ports.log.info('run.not-started', { ...ids, reason: outcome });
+      this.#notStarted(run);
+    } else {
+      ports.log.info('run.ended', { ...ids, status: outcome.status, total_tokens: outcome.totalTokens });
+      await this.#finish(run, outcome);
+    }
+  }
+
+  /** How the run ended, or why it was not begun. */
+  async #outcomeOf(run: Run): Promise<RunOutcome | StopReason> {
+    const { command } = run;
+    const { sharing, journal } = this.#options;
+    if (!sharing.allows(command)) return cancelledOutcome(NOT_SHARED);
+    const [answer] = await Promise.all([this.#askToStart(run), journal.begin(idsOf(run))]);
+    if (answer.cancel) return answer.reason ?? 'ended';
+    const graph = await this.#options.library.load(command.graph_session_id);
+    // The last look at consent: nothing is awaited between here and the start.
+    if (!sharing.allows(command) || graph === null) return cancelledOutcome(NOT_SHARED);
+    return this.#runGraph(run, graph);
+  }
+
+  async #runGraph(run: Run, graph: { name: string; source: string }): Promise<RunOutcome> {
+    const { engine, onEvent, ports } = this.#options;
+    const { command_id, arguments: args } = run.command;
+    const running = engine.start({
+      commandId: command_id,
+      executionId: run.executionId,
+      channel: runChannel(command_id),
+      ...graph,
+      args,
+      onEvent: (event) => onEvent(command_id, event),
+    });
+    ports.log.info('run.started', { command_id, execution_id: run.executionId, graph: graph.name });
+    this.#active.set(command_id, running);
+    const over = new AbortController();
+    void this.#watchForStop(run, running, over.signal);
+    const outcome = await running.done;
+    over.abort();
+    return outcome;
+  }
+
+  /** The ack, and the question whether to run. Asked until there is an answer: not knowing means not running. */
+  async #askToStart(run: Run): Promise<ControlAnswer> {
+    const { ports } = this.#options;
+    const backoff = new Backoff(ports.random);
+    while (!this.#stopping.signal.aborted) {
+      try {
+        return await this.#control(run, { phase: 'starting', holdMs: 0, signal: this.#stopping.signal });
+      } catch (error) {
+        const { code, retry, message } = asRelayError(error);
+        ports.log.warn('control.failed', {
+          command_id: run.command.command_id,
+          phase: 'starting',
+          code,
+          reason: message,
+        });
+        if (retry === 'never') return { cancel: true, reason: 'ended' };
+        await pause(ports.clock, backoff.next(), this.#stopping.signal);
+      }
+    }
+    return { cancel: true, reason: 'ended' };
+  }
+
+  /** Keeps a control open (or polls) while the run goes on, and passes a stop on, once. */
+  async #watchForStop(run: Run, running: RunningGraph, over: AbortSignal): Promise<void> {
+    const { ports, mode } = this.#options;
+    const backoff = new Backoff(ports.random);
+    await pause(ports.clock, mode.controlPauseMs, over);
+    while (!over.aborted) {
+      let pauseMs = mode.controlPauseMs;
+      try {
+        const answer = await this.#control(run, { phase: 'running', holdMs: mode.controlHoldMs, signal: over });
+        backoff.reset();
+        if (answer.cancel) {
+          running.cancel(answer.reason === 'not-shared' ? NOT_SHARED : 'The run was cancelled.');
+          return;
+        }
+      } catch (error) {
+        if (over.aborted) return;
+        pauseMs = Math.max(pauseMs, backoff.next());
+        ports.log.debug('control.failed', { command_id: run.command.command_id, code: asRelayError(error).code });
+      }
+      if (pauseMs > 0) await pause(ports.clock, pauseMs, over);
+    }
+  }
+
+  #control(
+    run: Run,
+    ask: { phase: 'starting' | 'running'; holdMs: number; signal: AbortSignal },
+  ): Promise<ControlAnswer> {
+    const epoch = this.#options.epoch();
+    return this.#options.dialer.control(
+      {
+        command_id: run.command.command_id,
+        execution_id: run.executionId,
+        phase: ask.phase,
+        hold_ms: ask.holdMs,
+        ...(epoch === undefined ? {} : { epoch }),
+      },
+      { signal: ask.signal },
+    );
+  }
+
+  #notStarted(run: Run): void {
+    this.#options.journal.forget(run.command.command_id);
+    this.#release(run);
+    this.#options.onSlotFreed();
+  }
+
+  async #finish(run: Run, outcome: RunOutcome): Promise<void> {
+    const { journal, outbox, mode } = this.#options;
+    const row = await journal.finish(idsOf(run), outcome);
+    this.#release(run);
+    const capacity = mode.takesAll ? undefined : capacityIn(mode, this.freeSlots());
+    const answer = await outbox.post(row, capacity);
+    if (answer?.sync_raised && capacity !== undefined) this.#options.onCapacityTold(capacity);
+    else this.#options.onSlotFreed();
+  }
+
+  #release(run: Run): void {
+    this.#active.delete(run.command.command_id);
+    this.#pump();
+  }
+}
+
+function idsOf(run: Run): ExecutionIds {
+  return { commandId: run.command.command_id, executionId: run.executionId };
+}
+
+function cancelledOutcome(error: string): RunOutcome {
+  return { ...failedOutcome(error), status: 'cancelled' };
+}
