@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/** The `graph-relay` command: finds the part that was asked for, and turns errors into messages and exit codes. */
+import { Command } from 'commander';
+import { startCommand } from './bench/start/cli.ts';
+import { desktopCommand } from './desktop-agent/cli.ts';
+import manifest from './package.json' with { type: 'json' };
+import { RelayError } from './protocol/errors.ts';
+import { EXIT_CODES, ExitError } from './protocol/host/exit-codes.ts';
+import { serverCommand, tokenCommand } from './server/cli.ts';
+
+const program = new Command('graph-relay')
+  .description(manifest.description)
+  .version(manifest.version)
+  .addCommand(startCommand())
+  .addCommand(serverCommand())
+  .addCommand(tokenCommand())
+  .addCommand(desktopCommand())
+  .exitOverride((error) => {
+    process.exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+    throw error;
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof ExitError) {
+    process.stderr.write(`graph-relay: ${error.message}\n`);
+    process.exitCode = EXIT_CODES[error.exit];
+  } else if (error instanceof RelayError) {
+    process.stderr.write(`graph-relay: ${error.message} [${error.code}]\n`);
+    process.exitCode = EXIT_CODES.failure;
+  } else if (process.exitCode === undefined) {
+    process.stderr.write(`graph-relay: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exitCode = EXIT_CODES.failure;
+  }
+}
