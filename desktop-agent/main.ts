@@ -19,6 +19,7 @@ import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
 import { MODES, type RelayMode } from './modes.ts';
+import { rehearseDesktop } from './rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
 
 export interface DesktopOptions {
@@ -55,6 +56,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const library = new FolderLibrary({ folder, store, ports });
   try {
     await library.scan();
+    await rehearseDesktop(ports);
     const mode = MODES[options.mode];
     const dialer = createHttpDialer({
       url: options.relay,
@@ -68,6 +70,8 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const admin = createDesktopAdmin({ library, sharing: agent.sharing, snapshot: agent.snapshot });
     const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
     library.watch(agent.libraryChanged);
+    // Ready means that the first run is as quick as any other.
+    await engine.warmedUp();
 
     const ended = agent.run();
     log.info('desktop.started', { relay: options.relay, mode: mode.name, graphs: folder, data: directory });

@@ -8,6 +8,7 @@ import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
 import { listenHttp } from './http-server.ts';
 import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
+import { rehearseServer } from './rehearsal.ts';
 import { createRelay } from './relay.ts';
 import { RELAY_TABLES, type RelayTables } from './rows.ts';
 
@@ -26,7 +27,9 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const directory = dataDirectory(options.data, 'server');
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
   try {
-    const relay = createRelay({ ports: { clock, random: systemRandom, ids: systemIds, log }, store });
+    const ports = { clock, random: systemRandom, ids: systemIds, log };
+    await rehearseServer(ports);
+    const relay = createRelay({ ports, store });
     const { server, url } = await listenHttp(relay.fetch, options);
     const admin = createRelayAdmin(relay.access, url);
     const local = await serveLocal(localSocketPath(directory), localHandler(createRelayLocalRouter(admin)));

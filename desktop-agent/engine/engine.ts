@@ -28,6 +28,8 @@ const CLOSED = 'the desktop is stopping';
 export interface GraphEngine extends Engine {
   /** Workers that live, the warm one included: for status and tests. */
   livingSandboxes(): number;
+  /** Resolves when the next run would find a warm sandbox, or none is kept. */
+  warmedUp(): Promise<void>;
 }
 
 export function createEngine(options: EngineOptions): GraphEngine {
@@ -64,5 +66,5 @@ export function createEngine(options: EngineOptions): GraphEngine {
     await pool.close();
   }
 
-  return { start, close, livingSandboxes: () => pool.living };
+  return { start, close, livingSandboxes: () => pool.living, warmedUp: () => pool.warmedUp() };
 }

@@ -40,7 +40,12 @@ export class SandboxPool {
     this.#warm = this.#create({ rehearse: true });
   }
 
-  /** The same, in a moment. */
+  /** Resolves when the sandbox that is kept warm is ready, or there is none. */
+  async warmedUp(): Promise<void> {
+    await this.#warm?.settled;
+  }
+
+  /** Starts it in a moment. */
   warmUpSoon(): void {
     if (this.#closed || this.#warmUpTimer !== null) return;
     this.#warmUpTimer = this.#options.clock.after(WARM_UP_DELAY_MS, () => {

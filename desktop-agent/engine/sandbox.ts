@@ -5,6 +5,7 @@
  * never used for a second run, so nothing of one Graph can reach the next.
  */
 import { Worker } from 'node:worker_threads';
+import { siblingModule } from '../../protocol/host/sibling-module.ts';
 import { ERROR_CHARS } from '../../protocol/limits.ts';
 import type { Clock, Timer } from '../../protocol/ports.ts';
 import { cleanText } from '../../protocol/text.ts';
@@ -18,10 +19,7 @@ import {
 } from './sandbox-messages.ts';
 
 /** The same file as it is in the working tree and in the published package. */
-const WORKER_FILE = new URL(
-  import.meta.url.endsWith('.ts') ? './sandbox/worker-main.ts' : './sandbox/worker-main.js',
-  import.meta.url,
-);
+const WORKER_FILE = siblingModule('./sandbox/worker-main', import.meta.url);
 
 /**
  * Thread stack of a worker. The interpreter's own stack is bounded far below, by `stackBytes`, so that deep recursion
@@ -54,6 +52,7 @@ export class Sandbox {
   #listener: SandboxListener | null = null;
   #brokenReason: string | null = null;
   #ready = false;
+  readonly #settled = Promise.withResolvers<void>();
   /** The start, while the worker does not listen yet. (Node keeps messages until then, Deno does not.) */
   #unsent: ToSandbox | null = null;
   #sent = 0;
@@ -86,6 +85,11 @@ export class Sandbox {
     return this.#brokenReason;
   }
 
+  /** Resolves when the worker listens, or is gone. */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
+  }
+
   /** Starts the one run of this sandbox. */
   begin(start: SandboxStart, listener: SandboxListener): void {
     this.#listener = listener;
@@ -105,6 +109,7 @@ export class Sandbox {
   /** Ends the worker, whatever it does. Resolves when it is gone; it never rejects. */
   end(): Promise<void> {
     this.#listener = null;
+    this.#settled.resolve();
     this.#watch?.cancel();
     this.#end ??= this.#worker.terminate().then(
       () => undefined,
@@ -122,6 +127,7 @@ export class Sandbox {
     }
     if (parsed.data.type === 'ready') {
       this.#ready = true;
+      this.#settled.resolve();
       if (this.#unsent !== null) this.send(this.#unsent);
       this.#unsent = null;
     } else if (parsed.data.type === 'idle') {
