@@ -9,11 +9,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { EXIT_CODES, ExitError, type ExitName } from '../../protocol/host/exit-codes.ts';
 import type { ReadyMessage } from '../../protocol/host/process.ts';
+import { siblingModule } from '../../protocol/host/sibling-module.ts';
 
-/** The command itself: a `.ts` file here, a `.js` file in the published package. */
-const COMMAND = fileURLToPath(
-  new URL(`../../graph-relay.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url),
-);
+/** The command itself. */
+const COMMAND = fileURLToPath(siblingModule('../../graph-relay', import.meta.url));
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly event?: string };
 
