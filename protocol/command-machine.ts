@@ -129,7 +129,12 @@ export function newLife(now: number): CommandLife {
 /** Applies one event at the instant `now` (epoch ms). Pure: the life that was passed in is not changed. */
 export function transition<E extends EventType>(life: CommandLife, event: EventOf<E>, now: number): Transition {
   const move = TABLE[life.status][event.type as E] as Move<E> | undefined;
-  return move ? move(life, event, now) : unchanged(life);
+  return move ? move(life, event, Math.max(now, lastInstant(life))) : unchanged(life);
+}
+
+/** The wall clock may be set back: no step is written down as earlier than the one before it. */
+function lastInstant({ queuedAt, offeredAt, startedAt, finishedAt, cancelRequestedAt }: CommandLife): number {
+  return Math.max(queuedAt, offeredAt ?? 0, startedAt ?? 0, finishedAt ?? 0, cancelRequestedAt ?? 0);
 }
 
 function unchanged(life: CommandLife): Transition {
@@ -155,12 +160,14 @@ function start(life: CommandLife, event: EventOf<'start'>, now: number): Transit
 function complete(life: CommandLife, { completion }: EventOf<'complete'>, now: number): Transition {
   if (life.executionId !== null && life.executionId !== completion.execution_id) return unchanged(life);
   const status = life.cancelRequestedAt === null ? completion.status : 'cancelled';
+  // That it was lost turned out to be wrong; what a stop said stays.
+  const said = life.status === 'lost' ? null : life.error;
   const ended: CommandLife = {
     ...life,
     status,
     finishedAt: now,
     executionId: completion.execution_id,
-    error: status === 'completed' ? null : (life.error ?? completion.error ?? null),
+    error: status === 'completed' ? null : (said ?? completion.error ?? null),
     totalTokens: completion.total_tokens ?? null,
     reportedCost: completion.reported_cost ?? null,
     result: status !== 'completed' ? 'none' : completion.result_truncated ? 'truncated' : 'stored',

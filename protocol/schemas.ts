@@ -16,6 +16,12 @@ function cleanTextSchema(maxChars: number) {
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds a lone surrogate or a NUL character');
 }
 
+/** A JSON object with all of its keys: `z.record` leaves out `__proto__` without a word. */
+const jsonObjectSchema = z.custom<Record<string, unknown>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'is not a JSON object',
+);
+
 /** How long the caller lets the server keep the request open, in milliseconds; more than the server's limit is cut to it. */
 const holdMsSchema = z.int().min(0).max(3_600_000);
 
@@ -58,7 +64,7 @@ export const offeredCommandSchema = z.object({
   graph_session_id: graphSessionIdSchema,
   /** The session's slug when the run was queued; the desktop compares it before running. */
   slug: z.string(),
-  arguments: z.record(z.string(), z.unknown()),
+  arguments: jsonObjectSchema,
   queued_at_ms: instantMsSchema,
 });
 export type OfferedCommand = z.infer<typeof offeredCommandSchema>;
