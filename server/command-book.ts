@@ -11,10 +11,11 @@ import {
   type CommandStatus,
   hasEnded,
   isWaiting,
+  newLife,
   type Transition,
   transition,
 } from '../protocol/command-machine.ts';
-import type { Clock, StateStore, StoreChange } from '../protocol/ports.ts';
+import type { Clock, Log, StateStore, StoreChange } from '../protocol/ports.ts';
 import type { CommandRow, RelayTables } from './rows.ts';
 
 export interface CommandChange {
@@ -33,6 +34,23 @@ export interface Applied {
 
 const DONE = Promise.resolve();
 
+/** What a row has where a crash or an older version left nothing. Whether it ever ran is not known then, so it must not. */
+const BLANK: Omit<CommandRow, 'commandId'> = {
+  ...newLife(0),
+  status: 'lost',
+  agentId: '',
+  projectId: '',
+  graphSessionId: '',
+  desktopId: '',
+  slug: '',
+  arguments: {},
+  idempotencyKey: '',
+  requestHash: '',
+  sequence: 0,
+  startBy: 0,
+  transport: null,
+};
+
 export class CommandBook {
   readonly #store: StateStore<RelayTables>;
   readonly #clock: Clock;
@@ -42,11 +60,25 @@ export class CommandBook {
   readonly #byKey = new Map<string, Map<string, string>>();
   #sequence = 0;
 
-  constructor(options: { store: StateStore<RelayTables>; clock: Clock }) {
+  constructor(options: { store: StateStore<RelayTables>; clock: Clock; log: Log }) {
     this.#store = options.store;
     this.#clock = options.clock;
+    this.#repair(options.log);
     const rows = [...this.#store.rows('command').values()].sort((a, b) => a.sequence - b.sequence);
     for (const row of rows) this.#index(row);
+  }
+
+  /** Fills in what is missing, so that one bad row cannot be in the way of reading, cancelling or of other commands. */
+  #repair(log: Log): void {
+    for (const [commandId, row] of this.#store.rows('command')) {
+      const missing = Object.keys(BLANK).filter((field) => row[field as keyof CommandRow] === undefined);
+      if (missing.length === 0) continue;
+      log.warn('command.repaired', { command_id: commandId, missing });
+      // A run without its arguments would be another run: its time to start is over.
+      const startBy = row.arguments === undefined ? 0 : (row.startBy ?? 0);
+      const whole: CommandRow = { ...BLANK, ...row, commandId, startBy };
+      this.#store.commit([{ table: 'command', id: commandId, row: whole }]).catch(() => {});
+    }
   }
 
   /** Called after each change, in the order of the changes, in the same turn. */

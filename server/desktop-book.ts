@@ -38,6 +38,8 @@ export class DesktopBook {
   readonly #holding = new Map<string, ReadonlySet<string>>();
   /** project → session → offering. */
   readonly #shared = new Map<string, Map<string, Offering>>();
+  /** Epochs that the disk may not have yet. */
+  readonly #unconfirmed = new Map<string, number>();
   readonly #startedAt: number;
 
   constructor(options: { store: StateStore<RelayTables>; clock: Clock }) {
@@ -49,11 +51,11 @@ export class DesktopBook {
 
   /**
    * Lets an instance in. A new one gets a higher epoch and replaces the one before; one that was replaced is refused
-   * with `session-replaced`.
+   * with `session-replaced`. `durable` resolves when no restart can take the epoch back.
    */
   admit(desktopId: string, instanceId: string): { row: DesktopRow; replacedOther: boolean; durable: Promise<void> } {
     const row = this.#row(desktopId);
-    if (row.instanceId === instanceId) return { row, replacedOther: false, durable: Promise.resolve() };
+    if (row.instanceId === instanceId) return { row, replacedOther: false, durable: this.#confirm(row, null) };
     if (row.replaced.includes(instanceId)) {
       throw new RelayError(
         'session-replaced',
@@ -62,7 +64,15 @@ export class DesktopBook {
     }
     const replaced = row.instanceId === null ? row.replaced : [...row.replaced, row.instanceId].slice(-REPLACED_MAX);
     const next: DesktopRow = { ...row, instanceId, replaced, epoch: row.epoch + 1 };
-    return { row: next, replacedOther: true, durable: this.#put(row, next) };
+    this.#unconfirmed.set(desktopId, next.epoch);
+    return { row: next, replacedOther: true, durable: this.#confirm(next, this.#put(row, next)) };
+  }
+
+  /** Waits for the write of this epoch, or for the one that repeats it when the disk had refused. */
+  async #confirm({ desktopId, epoch }: DesktopRow, written: Promise<void> | null): Promise<void> {
+    if (this.#unconfirmed.get(desktopId) !== epoch) return;
+    await (written ?? this.#store.synced());
+    if (this.#unconfirmed.get(desktopId) === epoch) this.#unconfirmed.delete(desktopId);
   }
 
   /** Takes over what the desktop shares. False when nothing has changed. */

@@ -85,7 +85,10 @@ export function createDesktopCalls(options: DesktopCallsOptions): RelayHandlers 
     const { desktopId } = context;
     const admitted = desktops.admit(desktopId, input.instance_id);
     desktops.contact(desktopId, context.transport);
-    if (!admitted.replacedOther) return admitted.row.epoch;
+    if (!admitted.replacedOther) {
+      await admitted.durable;
+      return admitted.row.epoch;
+    }
     dispatcher.syncs
       .get(desktopId)
       ?.fail(
@@ -140,11 +143,11 @@ export function createDesktopCalls(options: DesktopCallsOptions): RelayHandlers 
   async function control(input: ControlInput, context: CallContext): Promise<ControlAnswer> {
     const { desktopId } = context;
     desktops.contact(desktopId, context.transport);
+    // The last word before running waits for the disk, and looks at the instance and the command only then.
+    if (input.phase === 'starting') await store.synced();
     if (input.epoch !== undefined && input.epoch < desktops.epoch(desktopId)) {
       return { cancel: true, reason: 'session-replaced' };
     }
-    // The last word before running waits for the disk, and looks at the command only then.
-    if (input.phase === 'starting') await store.synced();
     const row = own(input.command_id, desktopId);
     if (row === null) return { cancel: true, reason: 'unknown-command' };
     if (isWaiting(row.status)) return start(row, input, context);

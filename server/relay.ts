@@ -32,13 +32,16 @@ export interface Relay {
 
 const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', '/api/v1/external-mcp', '/api/v1/external-mcp/']);
 
+/** Some clients take an answer that names no character set for Latin-1. */
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 export function createRelay(options: { ports: Ports; store: StateStore<RelayTables> }): Relay {
   const { ports, store } = options;
   const { clock, log } = ports;
   let draining = false;
 
   const access = createAccess({ store, ports });
-  const commands = new CommandBook({ store, clock });
+  const commands = new CommandBook({ store, clock, log });
   const desktops = new DesktopBook({ store, clock });
   const dispatcher = new Dispatcher({ commands, clock });
   const deadlines = new Deadlines({ clock, commands, desktops, onReturned: (desktop) => dispatcher.dispatch(desktop) });
@@ -56,7 +59,9 @@ export function createRelay(options: { ports: Ports; store: StateStore<RelayTabl
     if (desktop === null) throw unauthorized();
     const req = await boundedRequest(request, BODY_BYTES);
     const context: CallContext = { desktopId: desktop.desktopId, transport: transportOf(request), signal: req.signal };
-    return fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
+    const response = await fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
+    response.headers.set('content-type', JSON_TYPE);
+    return response;
   }
 
   async function route(request: Request): Promise<Response> {
@@ -146,6 +151,6 @@ function errorResponse(error: unknown, { log }: Ports): Response {
 function json(status: number, body: unknown): Response {
   return new Response(JSON.stringify(body), {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    headers: { 'content-type': JSON_TYPE, 'cache-control': 'no-store' },
   });
 }
