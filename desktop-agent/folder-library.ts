@@ -18,6 +18,9 @@ import type { DesktopTables, SessionRow } from './rows.ts';
 /** Larger files are listed as broken. A Graph is a program; data belongs into its arguments or its tools. */
 const GRAPH_BYTES = 1024 * 1024;
 
+/** As the relay takes it. */
+const NAME_CHARS = 200;
+
 /** Editors save in several steps; changes that follow each other this closely are looked at once. */
 const SETTLE_MS = 100;
 
@@ -33,11 +36,20 @@ interface Described {
   readonly slug: string;
 }
 
+/** What one look at the folder has found so far. */
+interface Look {
+  /** All file names. */
+  readonly present: ReadonlySet<string>;
+  /** Identities that a file has. */
+  readonly taken: Set<string>;
+}
+
 export class FolderLibrary implements GraphLibrary {
   readonly #options: FolderLibraryOptions;
   #sessions: readonly LocalSession[] = [];
   #watcher: FSWatcher | null = null;
   #settling: Timer | null = null;
+  #looking: Promise<unknown> = Promise.resolve();
 
   constructor(options: FolderLibraryOptions) {
     this.#options = options;
@@ -68,19 +80,27 @@ export class FolderLibrary implements GraphLibrary {
   }
 
   /** Reads the folder anew. Resolves with whether anything that others see has changed. */
-  async scan(): Promise<boolean> {
+  scan(): Promise<boolean> {
+    // One look at a time: two at once would each give a new file an identity of its own.
+    const look = this.#looking.then(() => this.#look());
+    this.#looking = look.catch(() => {});
+    return look;
+  }
+
+  async #look(): Promise<boolean> {
     const { folder, store, ports } = this.#options;
     const fileNames = (await readdir(folder)).filter((name) => name.endsWith('.js') && !name.startsWith('.')).sort();
-    const present = new Set(fileNames);
+    const seen: Look = { present: new Set(fileNames), taken: new Set() };
     const changes: StoreChange<DesktopTables>[] = [];
     const sessions: LocalSession[] = [];
     for (const fileName of fileNames) {
       const source = await this.#read(fileName);
       if (source === null) continue;
-      const { row, problem } = this.#sessionOf(fileName, source, present);
+      const { row, problem } = this.#sessionOf(fileName, source, seen);
       if (row !== store.rows('session').get(row.graphSessionId)) {
         changes.push({ table: 'session', id: row.graphSessionId, row });
       }
+      seen.taken.add(row.graphSessionId);
       sessions.push(localSession(row, problem));
       if (problem !== null) ports.log.debug('graph.broken', { file: fileName, problem });
     }
@@ -122,13 +142,9 @@ export class FolderLibrary implements GraphLibrary {
     }
   }
 
-  #sessionOf(
-    fileName: string,
-    source: string,
-    present: ReadonlySet<string>,
-  ): { row: SessionRow; problem: string | null } {
+  #sessionOf(fileName: string, source: string, seen: Look): { row: SessionRow; problem: string | null } {
     const contentHash = contentHashOf(source);
-    const known = this.#knownRow(fileName, contentHash, present);
+    const known = this.#knownRow(fileName, source, seen);
     const { described, problem } = describe(fileName, source, known);
     if (known && known.contentHash === contentHash && known.fileName === fileName) return { row: known, problem };
     const row: SessionRow = {
@@ -141,12 +157,13 @@ export class FolderLibrary implements GraphLibrary {
     return { row, problem };
   }
 
-  /** The session of this file: by name, or by content when a file of another name has gone. */
-  #knownRow(fileName: string, contentHash: string, present: ReadonlySet<string>): SessionRow | null {
-    const rows = [...this.#options.store.rows('session').values()];
+  /** The session of this file: by name, or by content when a file of another name has gone and no other took it over. */
+  #knownRow(fileName: string, source: string, { present, taken }: Look): SessionRow | null {
+    const rows = [...this.#options.store.rows('session').values()].filter((row) => !taken.has(row.graphSessionId));
     const byName = rows.find((row) => row.fileName === fileName);
-    const renamed = rows.find((row) => row.contentHash === contentHash && !present.has(row.fileName));
-    return byName ?? renamed ?? null;
+    if (byName !== undefined || source === '') return byName ?? null;
+    const contentHash = contentHashOf(source);
+    return rows.find((row) => row.contentHash === contentHash && !present.has(row.fileName)) ?? null;
   }
 }
 
@@ -160,12 +177,13 @@ function describe(
   source: string,
   known: SessionRow | null,
 ): { described: Described; problem: string | null } {
-  const stem = basename(fileName, '.js');
+  const stem = cleanText(basename(fileName, '.js'), NAME_CHARS);
   try {
     if (source === '') throw new Error(`${fileName} is empty, or larger than ${GRAPH_BYTES} bytes`);
     const { name, description = '', slug = slugOf(stem) } = parseGraph(source, fileName).meta;
     return {
-      described: { name: cleanText(name, 200), description: cleanText(description, 2_000), slug },
+      // A name of nothing but what is cleaned away would make the relay refuse everything that this desktop shares.
+      described: { name: cleanText(name, NAME_CHARS) || stem, description: cleanText(description, 2_000), slug },
       problem: null,
     };
   } catch (error) {

@@ -12,7 +12,7 @@ import { DEADLINE_MARGIN_MS } from '../../protocol/limits.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { completeAnswerSchema, controlAnswerSchema, syncAnswerSchema } from '../../protocol/schemas.ts';
 import { errorFromWire } from '../../protocol/trpc-errors.ts';
-import type { CallOptions, Dialer } from '../ports.ts';
+import type { Dialer } from '../ports.ts';
 
 export interface HttpDialerOptions {
   /** The relay's address, for example `https://relay.example`. */
@@ -25,13 +25,21 @@ export interface HttpDialerOptions {
   readonly transport: 'long-poll' | 'plain';
 }
 
+interface Call<S extends z.ZodType> {
+  readonly schema: S;
+  readonly holdMs: number;
+  /** Aborted when the caller does not want the answer any more. */
+  readonly signal: AbortSignal;
+  readonly send: (options: { signal: AbortSignal }) => Promise<unknown>;
+}
+
 export function createHttpDialer(options: HttpDialerOptions): Dialer {
   const { clock, url } = options;
   const client = createTRPCClient<RelayRouter>({
     links: [
       httpLink({
         url: new URL(TRPC_PATH, url).href,
-        fetch: (input, init) => options.fetch(input as string | URL, init as RequestInit),
+        fetch: async (input, init) => onlyJson(await options.fetch(input as string | URL, init as RequestInit), url),
         headers: () => ({
           authorization: `Bearer ${options.token()}`,
           'x-graph-relay-transport': options.transport,
@@ -41,12 +49,7 @@ export function createHttpDialer(options: HttpDialerOptions): Dialer {
   });
 
   /** Calls with a deadline of the asked hold plus a margin, and takes the answer only when it has its shape. */
-  async function call<S extends z.ZodType>(
-    schema: S,
-    holdMs: number,
-    { signal }: CallOptions,
-    send: (signal: AbortSignal) => Promise<unknown>,
-  ): Promise<z.infer<S>> {
+  async function call<S extends z.ZodType>({ schema, holdMs, signal, send }: Call<S>): Promise<z.infer<S>> {
     const deadline = new AbortController();
     const deadlineMs = holdMs + DEADLINE_MARGIN_MS;
     const timer = clock.after(deadlineMs, () => deadline.abort());
@@ -54,7 +57,7 @@ export function createHttpDialer(options: HttpDialerOptions): Dialer {
     signal.addEventListener('abort', aborted, { once: true });
     if (signal.aborted) deadline.abort();
     try {
-      const parsed = schema.safeParse(await send(deadline.signal));
+      const parsed = schema.safeParse(await send({ signal: deadline.signal }));
       if (parsed.success) return parsed.data;
       throw new RelayError('not-a-relay', `The answer of ${url} has not the form of a relay's. Is the address right?`);
     } catch (error) {
@@ -68,14 +71,26 @@ export function createHttpDialer(options: HttpDialerOptions): Dialer {
     }
   }
 
+  const { relay } = client;
   return {
-    sync: (input, at) =>
-      call(syncAnswerSchema, input.hold_ms, at, (signal) => client.relay.sync.mutate(input, { signal })),
-    control: (input, at) =>
-      call(controlAnswerSchema, input.hold_ms, at, (signal) => client.relay.control.mutate(input, { signal })),
-    complete: (input, at) =>
-      call(completeAnswerSchema, 0, at, (signal) => client.relay.complete.mutate(input, { signal })),
+    sync: (input, { signal }) =>
+      call({ schema: syncAnswerSchema, holdMs: input.hold_ms, signal, send: (s) => relay.sync.mutate(input, s) }),
+    control: (input, { signal }) =>
+      call({ schema: controlAnswerSchema, holdMs: input.hold_ms, signal, send: (s) => relay.control.mutate(input, s) }),
+    complete: (input, { signal }) =>
+      call({ schema: completeAnswerSchema, holdMs: 0, signal, send: (s) => relay.complete.mutate(input, s) }),
   };
+}
+
+/** A proxy's page is told by its type, before anybody reads it as an answer. */
+async function onlyJson(response: Response, url: string): Promise<Response> {
+  if (/^application\/json\b/i.test(response.headers.get('content-type') ?? '')) return response;
+  await response.body?.cancel();
+  throw notARelay(url, `answered with status ${response.status}`);
+}
+
+function notARelay(url: string, what: string, cause?: unknown): RelayError {
+  return new RelayError('not-a-relay', `Something between here and ${url} ${what} in its place.`, { cause });
 }
 
 /** The relay's own error when it sent one; otherwise what became of the call. */
@@ -84,16 +99,10 @@ function errorOf(error: unknown, url: string): RelayError {
   if (error instanceof TRPCClientError) {
     const sent = errorFromWire(error);
     if (sent !== null) return sent;
-    if (error.meta?.response !== undefined) {
-      const status = (error.meta.response as { status?: number }).status ?? 0;
-      return new RelayError(
-        'not-a-relay',
-        `Something between here and ${url} answered with status ${status} in its place.`,
-        {
-          cause: error,
-        },
-      );
-    }
+    if (error.cause instanceof RelayError) return error.cause;
+    if (error.cause instanceof SyntaxError) return notARelay(url, 'sent something that is no JSON', error);
+    const { status } = (error.meta?.response ?? {}) as { status?: number };
+    if (status !== undefined) return notARelay(url, `answered with status ${status}`, error);
   }
   return new RelayError('unreachable', `${url} cannot be reached: ${reasonOf(error)}.`, { cause: error });
 }
