@@ -1,0 +1,167 @@
+/**
+ * The law of this repository as a test: sizes, headers, arrows between its parts, clock and chance only in the ports.
+ *
+ * The rules are in support/tidy-rules.ts, and support/tidy-rules.test.ts shows that they bite. What may differ is named here with its reason; an exception that nothing
+ * needs any more fails the test as well.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import {
+  type Arrows,
+  checkArrows,
+  checkBanned,
+  checkFunctions,
+  checkHeader,
+  checkLength,
+  checkText,
+  type Finding,
+  importsOf,
+  type Rule,
+  treeOf,
+} from './support/tidy-rules.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+interface Exception {
+  readonly file: string;
+  readonly rule: Rule;
+  /** The finding's name; all findings of this rule in this file when it is left out. */
+  readonly name?: string;
+  readonly reason: string;
+}
+
+const FACTORY = 'a factory: its lines are the short functions in it';
+
+const EXCEPTIONS: readonly Exception[] = [
+  { file: 'protocol/host/system-ports.ts', rule: 'banned', reason: 'the one file with the real clock and chance' },
+  { file: 'protocol/host/state/node-disk.ts', rule: 'banned', reason: 'unique names of temporary files' },
+  { file: 'desktop-agent/engine/sandbox/worker-clock.ts', rule: 'banned', reason: 'a worker thread gets no ports' },
+  { file: 'bench/sim/virtual-clock.ts', rule: 'banned', reason: 'lets turns of the event loop pass between events' },
+  { file: 'bench/pickup/stamp.ts', rule: 'banned', reason: 'instants that three processes compare' },
+  { file: 'desktop-agent/agent.ts', rule: 'function-lines', name: 'createAgent', reason: FACTORY },
+  { file: 'server/agent-calls.ts', rule: 'function-lines', name: 'createAgentCalls', reason: FACTORY },
+  { file: 'server/desktop-calls.ts', rule: 'function-lines', name: 'createDesktopCalls', reason: FACTORY },
+  { file: 'server/relay.ts', rule: 'function-lines', name: 'createRelay', reason: FACTORY },
+  { file: 'bench/start/start.ts', rule: 'function-lines', name: 'start', reason: 'one story, told in order' },
+  { file: 'tests/state/store-contract.ts', rule: 'function-lines', name: 'testRefusal', reason: 'a suite of tests' },
+  {
+    file: 'desktop-agent/engine/sandbox/guest-vm.ts',
+    rule: 'parameters',
+    name: 'fd_write',
+    reason: 'the signature is given by WASI',
+  },
+  {
+    file: 'desktop-agent/engine/sandbox/guest-globals.ts',
+    rule: 'parameters',
+    name: 'answer',
+    reason: 'called across the border of the sandbox, where an object would cost a copy',
+  },
+  { file: 'server/rehearsal.ts', rule: 'parameters', name: 'post', reason: 'a request in one line, used in one place' },
+];
+
+const ROOTS = 'a composition root or a command of the owner';
+
+/** Modules of the server and the desktop that use the real machine. */
+const USES_HOST: Readonly<Record<string, string>> = {
+  'server/main.ts': ROOTS,
+  'server/cli.ts': ROOTS,
+  'server/token-commands.ts': ROOTS,
+  'server/http-server.ts': 'opens the socket and ends the process when it cannot',
+  'server/local-api.ts': 'is served on the local socket only',
+  'server/rehearsal.ts': 'a throw-away relay on a store in memory',
+  'desktop-agent/main.ts': ROOTS,
+  'desktop-agent/cli.ts': ROOTS,
+  'desktop-agent/owner-commands.ts': ROOTS,
+  'desktop-agent/graph-folder.ts': 'finds the folder of the Graphs',
+  'desktop-agent/local-api.ts': 'is served on the local socket only',
+  'desktop-agent/rehearsal.ts': 'a throw-away desktop on a store in memory',
+  'desktop-agent/engine/sandbox.ts': 'starts the worker thread',
+};
+
+/** Modules of the server and the desktop that the bench may use. */
+const OPEN_TO_BENCH: Readonly<Record<string, string>> = {
+  'server/relay.ts': 'composition root of the relay',
+  'server/rows.ts': 'the tables that its store is made for',
+  'server/agent-api.ts': 'what callers of the relay get',
+  'server/local-api.ts': 'what the owner may ask of a running relay',
+  'server/cli.ts': 'the command line mounts it',
+  'desktop-agent/agent.ts': 'composition root of the desktop',
+  'desktop-agent/rows.ts': 'the tables that its store is made for',
+  'desktop-agent/modes.ts': 'the modes that are compared',
+  'desktop-agent/ports.ts': 'the ports of the desktop',
+  'desktop-agent/graph-library.ts': 'the ports of the desktop',
+  'desktop-agent/local-api.ts': 'what the owner may ask of a running desktop',
+  'desktop-agent/dialer/http-dialer.ts': 'the production transport',
+  'desktop-agent/rehearsal.ts': 'part of a production start',
+};
+
+const ARROWS: Arrows = {
+  usesHost: new Set(Object.keys(USES_HOST)),
+  openToBench: new Set(Object.keys(OPEN_TO_BENCH)),
+};
+
+/** What belongs to the repository: tracked, or new and not ignored. */
+function repositoryFiles(): string[] {
+  const args = ['ls-files', '--cached', '--others', '--exclude-standard'];
+  const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' });
+  return listed.split('\n').filter((file) => file !== '' && existsSync(ROOT + file));
+}
+
+function findingsIn(file: string): Finding[] {
+  const source = readFileSync(ROOT + file, 'utf8');
+  if (!file.endsWith('.ts')) return checkText(source);
+  const tree = treeOf(source);
+  const isTest = file.endsWith('.test.ts');
+  return [
+    ...checkText(source),
+    ...checkLength(source),
+    // A test's sentences say what it owns.
+    ...(isTest ? [] : checkHeader(source)),
+    ...checkFunctions(tree),
+    ...(file.startsWith('tests/') ? [] : checkBanned(tree)),
+    ...checkArrows(file, source, ARROWS),
+  ];
+}
+
+const FILES = repositoryFiles();
+const FOUND = FILES.map((file) => ({ file, findings: findingsIn(file) }));
+
+function isExcepted(file: string, { rule, name }: Finding): boolean {
+  return EXCEPTIONS.some((e) => e.file === file && e.rule === rule && (e.name ?? name) === name);
+}
+
+t.test('every file keeps the law, but for named exceptions', async (t) => {
+  t.ok(FILES.length > 100, `${FILES.length} files were looked at`);
+  const broken = FOUND.flatMap(({ file, findings }) =>
+    findings.filter((finding) => !isExcepted(file, finding)).map((f) => `${file}:${f.line} ${f.rule}: ${f.name}`),
+  );
+  t.same(broken, []);
+});
+
+t.test('every exception is needed', async (t) => {
+  for (const exception of EXCEPTIONS) {
+    const findings = FOUND.find(({ file }) => file === exception.file)?.findings ?? [];
+    const needed = findings.some(({ rule, name }) => rule === exception.rule && (exception.name ?? name) === name);
+    t.ok(needed, `${exception.file} ${exception.rule} ${exception.name ?? ''}`);
+  }
+});
+
+t.test('every open module is used from where it is open to', async (t) => {
+  const arrows = FILES.filter((file) => file.endsWith('.ts')).flatMap((from) =>
+    importsOf(from, readFileSync(ROOT + from, 'utf8')).map(({ path }) => ({ from, to: path })),
+  );
+  for (const file of Object.keys(USES_HOST)) {
+    t.ok(
+      arrows.some(({ from, to }) => from === file && to.startsWith('protocol/host/')),
+      `${file} uses the machine`,
+    );
+  }
+  for (const file of Object.keys(OPEN_TO_BENCH)) {
+    t.ok(
+      arrows.some(({ from, to }) => to === file && from.startsWith('bench/')),
+      `the bench uses ${file}`,
+    );
+  }
+});
