@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import type { Log, LogFields } from '../ports.ts';
 import type { LogLevel } from './log-levels.ts';
+import { LogSink } from './log-sink.ts';
 
 /** Fields whose values never go into a log, wherever they stand in the first levels of an event. */
 const SECRET_FIELDS = ['token', 'authorization', 'arguments', 'args', 'result', 'prompt'];
@@ -32,7 +33,7 @@ export function createProcessLog(options: {
         ignore: 'pid,hostname,component',
         translateTime: 'HH:MM:ss.l',
       })
-    : pino.destination({ dest: fd, sync: false });
+    : new LogSink(fd);
   const logger = pino(
     {
       level,
