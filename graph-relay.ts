@@ -23,11 +23,17 @@ const program = new Command('graph-relay')
   .addCommand(serverCommand())
   .addCommand(tokenCommand())
   .addCommand(desktopCommand())
-  .addCommand(benchCommand())
-  .exitOverride((error) => {
+  .addCommand(benchCommand());
+endWithOurCodes(program);
+
+/** commander's override does not reach commands that were added as they are. */
+function endWithOurCodes(command: Command): void {
+  command.exitOverride((error) => {
     process.exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
     throw error;
   });
+  for (const each of command.commands) endWithOurCodes(each);
+}
 
 try {
   await program.parseAsync();

@@ -90,6 +90,11 @@ function parseSlots(text: string): number {
   return slots;
 }
 
+/** `localhost:7420` is a URL too, of the scheme `localhost`. */
+function isHttpAddress(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+}
+
 async function runAction(options: {
   data?: string;
   graphs?: string;
@@ -99,10 +104,10 @@ async function runAction(options: {
   agentCommand?: string;
   logLevel: LogLevel;
 }): Promise<void> {
-  if (!URL.canParse(options.relay)) {
+  if (!isHttpAddress(options.relay)) {
     throw new ExitError(
       'usage',
-      `"${options.relay}" is not an address. Give the relay's with --relay, for example https://relay.example.`,
+      `"${options.relay}" is not the address of a relay. Give it with --relay, for example https://relay.example or http://127.0.0.1:7420.`,
     );
   }
   const { runDesktop } = await import('./main.ts');

@@ -26,13 +26,17 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const clock = systemClock;
   const directory = dataDirectory(options.data, 'server');
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
+  const ports = { clock, random: systemRandom, ids: systemIds, log };
+  const relay = createRelay({ ports, store });
   try {
-    const ports = { clock, random: systemRandom, ids: systemIds, log };
     await rehearseServer(ports);
-    const relay = createRelay({ ports, store });
     const { server, url } = await listenHttp(relay.fetch, options);
     const admin = createRelayAdmin(relay.access, url);
-    const local = await serveLocal(localSocketPath(directory), localHandler(createRelayLocalRouter(admin)));
+    const handler = localHandler(createRelayLocalRouter(admin));
+    const local = await serveLocal(localSocketPath(directory), handler).catch((error: unknown) => {
+      server.close();
+      throw error;
+    });
     log.info('server.listening', { url, data: directory, node: process.version });
     announceReady({ type: 'ready', url });
 
@@ -47,6 +51,8 @@ export async function runServer(options: ServerOptions): Promise<void> {
     await closed;
     force.cancel();
   } finally {
+    // Also after a start that failed: deadlines of queued commands would keep the process alive for a day.
+    await relay.drain().catch(() => {});
     await store.close();
     log.info('server.stopped');
     log.flush();
