@@ -4,6 +4,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { graphSource, shareOnline, startDesktop, startWorld, writeGraph } from './relay-world.ts';
+import { expectProcesses } from './support.ts';
 
 expectProcesses(t);
 
