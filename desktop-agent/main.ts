@@ -79,8 +79,9 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
     log.info('desktop.stopping', { reason: end });
     await agent.drain(DRAIN_GRACE_MS);
+    // Whoever asks at this moment still gets an answer.
     local.close();
-    local.closeAllConnections();
+    local.closeIdleConnections();
     if (end !== 'stopped') process.exitCode = EXIT_CODES[end];
   } finally {
     library.close();

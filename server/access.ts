@@ -42,6 +42,8 @@ export interface Access {
 export interface AccessOptions {
   readonly store: StateStore<RelayTables>;
   readonly ports: Pick<Ports, 'clock' | 'ids'>;
+  /** Told each token that has just ended, so that what it has opened can end too. */
+  readonly onRevoked?: (row: TokenRow) => void;
 }
 
 /** Marks a secret as ours, for people and for scanners of leaked secrets, and says which side it belongs to. */
@@ -62,11 +64,13 @@ export function createAccess(options: AccessOptions): Access {
 class TokenAccess implements Access {
   readonly #store: AccessOptions['store'];
   readonly #ports: AccessOptions['ports'];
+  readonly #onRevoked: (row: TokenRow) => void;
   readonly #byHash = new Map<string, TokenRow>();
 
-  constructor({ store, ports }: AccessOptions) {
+  constructor({ store, ports, onRevoked = () => {} }: AccessOptions) {
     this.#store = store;
     this.#ports = ports;
+    this.#onRevoked = onRevoked;
     for (const row of store.rows('token').values()) this.#byHash.set(row.hash, row);
   }
 
@@ -96,6 +100,7 @@ class TokenAccess implements Access {
     if (row === null) return null;
     // Before the disk knows: a token that is being revoked must not open anything any more.
     this.#byHash.delete(row.hash);
+    this.#onRevoked(row);
     await this.#store.commit([{ table: 'token', id: row.tokenId, row: null }]);
     return row;
   }

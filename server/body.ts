@@ -12,7 +12,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   if (request.body === null) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body) {
+  for await (const chunk of untilBroken(request.body)) {
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
@@ -38,6 +38,17 @@ export async function boundedRequest(request: Request, maxBytes: number): Promis
   if (request.body === null) return request;
   const body = await readBody(request, maxBytes);
   return new Request(request.url, { method: request.method, headers: request.headers, body, signal: request.signal });
+}
+
+/** A body that breaks off is the sender's affair, and no fault of ours. */
+async function* untilBroken(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw new RelayError('invalid-input', 'The request body broke off before its end. Send it again.', {
+      cause: error,
+    });
+  }
 }
 
 function refuseDeclaredLength(request: Request, maxBytes: number): void {

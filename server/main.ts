@@ -45,9 +45,12 @@ export async function runServer(options: ServerOptions): Promise<void> {
     await relay.drain();
     const closed = Promise.all([server, local].map((each) => new Promise((done) => each.close(done))));
     server.closeIdleConnections();
-    local.closeAllConnections();
+    local.closeIdleConnections();
     // Answers that are on their way get a moment; a client that keeps its connection does not hold up the end.
-    const force = clock.after(2_000, () => server.closeAllConnections());
+    const force = clock.after(2_000, () => {
+      server.closeAllConnections();
+      local.closeAllConnections();
+    });
     await closed;
     force.cancel();
   } finally {

@@ -20,7 +20,7 @@ import { createDesktopCalls } from './desktop-calls.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { logCommandLife } from './log-events.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
-import type { RelayTables } from './rows.ts';
+import type { RelayTables, TokenRow } from './rows.ts';
 
 export interface Relay {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -40,7 +40,7 @@ export function createRelay(options: { ports: Ports; store: StateStore<RelayTabl
   const { clock, log } = ports;
   let draining = false;
 
-  const access = createAccess({ store, ports });
+  const access = createAccess({ store, ports, onRevoked: endHeld });
   const commands = new CommandBook({ store, clock, log });
   const desktops = new DesktopBook({ store, clock });
   const dispatcher = new Dispatcher({ commands, clock });
@@ -54,9 +54,15 @@ export function createRelay(options: { ports: Ports; store: StateStore<RelayTabl
   const router = createRelayRouter(loggingFaults(calls, ports));
   const mcp = createMcpEndpoint({ api: agents, authenticate: access.agentOf, log, clock });
 
+  /** What a desktop holds ends with its token, so that nothing is offered to it any more. */
+  function endHeld(token: TokenRow): void {
+    if (token.kind === 'desktop') dispatcher.syncs.get(token.subjectId)?.fail(unauthorized());
+  }
+
   async function desktopCall(request: Request): Promise<Response> {
-    const desktop = access.desktopOf(bearerOf(request));
-    if (desktop === null) throw unauthorized();
+    const bearer = bearerOf(request);
+    const desktop = access.desktopOf(bearer);
+    if (desktop === null) throw access.agentOf(bearer) === null ? unauthorized() : notADesktop();
     const req = await boundedRequest(request, BODY_BYTES);
     const context: CallContext = { desktopId: desktop.desktopId, transport: transportOf(request), signal: req.signal };
     const response = await fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
@@ -134,6 +140,13 @@ function unauthorized(): RelayError {
   return new RelayError(
     'unauthorized',
     'This desktop is not known here: its token is missing, wrong or revoked. Make one with `graph-relay token create --desktop NAME`.',
+  );
+}
+
+function notADesktop(): RelayError {
+  return new RelayError(
+    'forbidden',
+    "This is an agent's token, and a desktop's is needed here. Make one with `graph-relay token create --desktop NAME`.",
   );
 }
 

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -39,6 +40,18 @@ export async function serveLocal(path: string, handler: (request: Request) => Pr
   });
   if (process.platform !== 'win32') await chmod(path, 0o600);
   return server;
+}
+
+/** Whether a process answers on this socket now. */
+export function isServed(path: string): Promise<boolean> {
+  return new Promise((done) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      done(true);
+    });
+    socket.once('error', () => done(false));
+  });
 }
 
 /** True when nobody listens there: the process is not running. */

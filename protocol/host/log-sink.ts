@@ -1,17 +1,19 @@
 /**
- * Where log lines go: a file descriptor that is written to in the background.
+ * Where log lines go: a file descriptor that is written to at once, in the order of the lines.
  *
- * Owns what happens when it takes no lines (a full disk, a reader that has gone): those lines are dropped, which is
- * said once on standard error, and the next line is tried again. Must never end, block or grow its process: a full log
- * disk is no reason to lose runs. (pino's own destination ends the process on such an error, and its synchronous flush
- * then repeats the write for ever.)
+ * Owns what happens when it takes no lines. A reader that is slow for a moment is asked again; a full disk or a reader
+ * that has gone loses lines, which is said once on standard error, and the next line is tried again. Must never end,
+ * block for long or grow its process: a full log disk is no reason to lose runs. (pino's own destination ends the
+ * process on such an error, and its synchronous flush repeats the write for ever. A write in the background could be
+ * lost with an exit.)
  */
-import { write, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
+import type { Timer } from '../ports.ts';
 import { systemClock } from './system-ports.ts';
 import { note } from './terminal.ts';
 
-/** Characters that wait for a slow reader. Larger: more memory. Smaller: lines are lost in shorter stalls. */
-const WAITING_CHARS = 1024 * 1024;
+/** Bytes that wait for a slow reader. Larger: more memory. Smaller: lines are lost in shorter stalls. */
+const WAITING_BYTES = 1024 * 1024;
 
 /** A reader that is slow for a moment is asked again after this long. */
 const BUSY_PAUSE_MS = 20;
@@ -20,8 +22,10 @@ const FLUSH_TRIES = 50;
 
 export class LogSink {
   readonly #fd: number;
-  #waiting = '';
-  #writing = false;
+  /** Lines that the reader has not taken, the first one maybe in part. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #retry: Timer | null = null;
   #told = false;
 
   constructor(fd: number) {
@@ -29,47 +33,55 @@ export class LogSink {
   }
 
   write(line: string): void {
-    if (this.#waiting.length + line.length > WAITING_CHARS) this.#dropped('nobody reads it');
-    else this.#waiting += line;
-    if (!this.#writing) this.#next();
+    const bytes = Buffer.from(line);
+    if (this.#waitingBytes + bytes.length > WAITING_BYTES) {
+      this.#lost('nobody reads it');
+      return;
+    }
+    this.#waiting.push(bytes);
+    this.#waitingBytes += bytes.length;
+    if (this.#retry === null) this.#send();
   }
 
-  /** Writes what waits, now. What is on its way in the background is finished by the runtime. */
+  /** Writes what waits, now; a slow reader gets a second. */
   flushSync(): void {
-    let rest: Uint8Array = Buffer.from(this.#waiting);
-    this.#waiting = '';
-    for (let tries = 0; rest.length > 0 && tries < FLUSH_TRIES; ) {
-      try {
-        rest = rest.subarray(writeSync(this.#fd, rest));
-      } catch (error) {
-        tries = isBusy(error) ? tries + 1 : FLUSH_TRIES;
-        if (tries === FLUSH_TRIES) this.#dropped(error instanceof Error ? error.message : String(error));
-        else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
+    this.#retry?.cancel();
+    this.#retry = null;
+    for (let tries = 0; this.#waiting.length > 0 && tries < FLUSH_TRIES; tries += 1) {
+      if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS);
+      this.#writeWaiting();
+    }
+    this.#forgetWaiting();
+  }
+
+  #send(): void {
+    this.#retry = null;
+    this.#writeWaiting();
+    if (this.#waiting.length > 0) this.#retry = systemClock.after(BUSY_PAUSE_MS, () => this.#send());
+  }
+
+  /** Leaves what a busy reader did not take. */
+  #writeWaiting(): void {
+    try {
+      for (let line = this.#waiting[0]; line !== undefined; line = this.#waiting[0]) {
+        const taken = writeSync(this.#fd, line);
+        this.#waitingBytes -= taken;
+        if (taken < line.length) this.#waiting[0] = line.subarray(taken);
+        else this.#waiting.shift();
       }
+    } catch (error) {
+      if (isBusy(error)) return;
+      this.#forgetWaiting();
+      this.#lost(error instanceof Error ? error.message : String(error));
     }
   }
 
-  #next(): void {
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = '';
-    this.#writing = bytes.length > 0;
-    if (this.#writing) this.#send(bytes);
+  #forgetWaiting(): void {
+    this.#waiting = [];
+    this.#waitingBytes = 0;
   }
 
-  #send(bytes: Uint8Array): void {
-    write(this.#fd, bytes, (error, taken) => {
-      if (isBusy(error)) {
-        systemClock.after(BUSY_PAUSE_MS, () => this.#send(bytes));
-      } else if (error === null && taken < bytes.length) {
-        this.#send(bytes.subarray(taken));
-      } else {
-        if (error !== null) this.#dropped(error.message);
-        this.#next();
-      }
-    });
-  }
-
-  #dropped(reason: string): void {
+  #lost(reason: string): void {
     if (this.#told) return;
     this.#told = true;
     try {

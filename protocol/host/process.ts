@@ -5,6 +5,7 @@
 import { join, resolve } from 'node:path';
 import type { Clock, Log, StateStore, TableShapes } from '../ports.ts';
 import { ExitError } from './exit-codes.ts';
+import { isServed, localSocketPath } from './local-socket.ts';
 import type { ProcessLog } from './logging.ts';
 import { openLowdbState } from './state/lowdb-state.ts';
 import { nodeDisk } from './state/node-disk.ts';
@@ -28,12 +29,30 @@ export async function openProcessState<Tables extends TableShapes>(options: {
   log: Log;
   clock: Clock;
 }): Promise<StateStore<Tables>> {
+  if (!canSeeProcesses() && (await isServed(localSocketPath(options.directory)))) {
+    throw new ExitError(
+      'locked',
+      `${options.directory} is in use by a process that answers on its socket. Stop it first.`,
+    );
+  }
   try {
     return await openLowdbState<Tables>({ ...options, disk: nodeDisk });
   } catch (error) {
     if (error instanceof StateLockedError) throw new ExitError('locked', error.message, { cause: error });
     if (error instanceof StateDamagedError) throw new ExitError('damaged', error.message, { cause: error });
     throw error;
+  }
+}
+
+/**
+ * The state's lock asks the system whether its holder lives. Deno lets nobody ask for another process who may not run
+ * programs; then the holder itself is asked. (Node's refusals carry a code, Deno's do not.)
+ */
+function canSeeProcesses(): boolean {
+  try {
+    return process.kill(process.ppid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== undefined;
   }
 }
 

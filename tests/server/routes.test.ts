@@ -35,7 +35,6 @@ t.test("only a desktop's own living token opens the calls of a desktop", async (
     'the scheme alone': 'Bearer',
     'a token alone': desk.token,
     'a made-up token': `Bearer grd_${'0'.repeat(64)}`,
-    'an agent token': `Bearer ${agentToken}`,
     'an agent token with the other prefix': `Bearer ${agentToken.replace('gra_', 'grd_')}`,
     'a revoked token': `Bearer ${revoked.token}`,
     'a token that is cut': `Bearer ${desk.token.slice(0, -1)}`,
@@ -56,6 +55,11 @@ t.test("only a desktop's own living token opens the calls of a desktop", async (
     }
   }
   t.equal((await desk.sync()).status, 200);
+
+  const agents = { method: 'POST', headers: { ...JSON_TYPE, authorization: `Bearer ${agentToken}` }, body: '{}' };
+  const response = await site.relay.fetch(new Request(SYNC, agents));
+  t.equal(response.status, 403, 'a token that is good elsewhere is told apart');
+  t.match(await response.json(), { error: { data: { relayCode: 'forbidden', httpStatus: 403 } } });
 });
 
 t.test('the scheme of a token is taken in any case', async (t) => {
@@ -65,9 +69,14 @@ t.test('the scheme of a token is taken in any case', async (t) => {
   t.equal(response.status, 400, 'it came as far as the input');
 });
 
-t.test('a token that is revoked during a hold is refused at the next call', async (t) => {
+t.test('a token that is revoked during a hold ends the hold at once, and is refused from then on', async (t) => {
   const { site, desk } = await connectedSite();
+  const held = await desk.hold();
+  await site.clock.advance(1_000);
+  t.equal(held.value, null, 'it is held');
   await site.clock.settle(site.relay.access.revokeToken('desktop'));
+  await site.clock.advance(0);
+  t.equal(held.value?.status, 401);
   t.equal((await desk.sync()).status, 401);
 });
 
