@@ -3,7 +3,7 @@
  *
  * Must not know what is in it.
  */
-import { RelayError } from '../../protocol/errors.ts';
+import { asRelayError } from '../../protocol/errors.ts';
 import { readBody } from '../body.ts';
 import { type Refusal, RPC } from './responses.ts';
 
@@ -14,8 +14,8 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
   try {
     bytes = await readBody(request, maxBytes);
   } catch (error) {
-    if (error instanceof RelayError) return { refusal: { status: 413, code: RPC.http, message: error.message } };
-    return unreadable('The request body broke off. Send the request again.');
+    const { code, message } = asRelayError(error);
+    return code === 'too-large' ? { refusal: { status: 413, code: RPC.http, message } } : unreadable(message);
   }
   try {
     return { json: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
