@@ -10,7 +10,8 @@ const limits = { cpuSliceMs: 400, stuckMarginMs: 700 };
 const engine = testEngine(t, { provider, limits });
 
 const MEMORY = /^the Graph needed more than its 64 MiB of memory \(out of memory\)$/;
-const COMPUTING = /^the Graph computed for more than 0\.4 s without waiting for an agent$/;
+// On a loaded machine the watch from outside may come before the interpreter's own.
+const COMPUTING = /^the Graph computed for more than 0\.4 s (without waiting for an agent|inside one built-in call)$/;
 const STACK = /^RangeError: Maximum call stack size exceeded/;
 // Enough time for a loop of 64 MiB before the CPU check says stop.
 const patient = testEngine(t, { provider, limits: { cpuSliceMs: 60_000 } });
