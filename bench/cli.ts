@@ -1,5 +1,7 @@
 /** `graph-relay bench`: what is measured, each by its own command. */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { ModeName } from '../desktop-agent/modes.ts';
+import { simCommand } from './sim/cli.ts';
 
 export function benchCommand(): Command {
   const bench = new Command('bench').description('measure the relay on this machine');
@@ -8,11 +10,16 @@ export function benchCommand(): Command {
     .description('durable pickup over loopback, against a bare held node:http answer in the same run')
     .option('--rounds <number>', 'interleaved rounds', parseCount, 20)
     .option('--runs <number>', 'runs in each round', parseCount, 25)
+    .addOption(
+      new Option('--mode <mode>', 'how the desktop asks for work')
+        .choices(['long-poll', 'websocket'])
+        .default('long-poll'),
+    )
     .option('--json', 'print JSON')
-    .action(async (options: { rounds: number; runs: number; json?: boolean }) => {
+    .action(async (options: { rounds: number; runs: number; mode: ModeName; json?: boolean }) => {
       const { measurePickup } = await import('./pickup/pickup.ts');
       const { print } = await import('../protocol/host/terminal.ts');
-      const report = await measurePickup({ rounds: options.rounds, runsPerRound: options.runs });
+      const report = await measurePickup({ rounds: options.rounds, runsPerRound: options.runs, mode: options.mode });
       if (options.json) return print(JSON.stringify(report));
       const row = (name: string, { p50, p99, max }: typeof report.floor_us) =>
         print(
@@ -25,6 +32,7 @@ export function benchCommand(): Command {
         `pickup ÷ floor: ${report.pickup_to_floor} (medians of ${report.rounds * report.runs_per_round} runs, Node ${report.node})`,
       );
     });
+  bench.addCommand(simCommand());
   return bench;
 }
 

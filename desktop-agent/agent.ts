@@ -7,28 +7,33 @@ import type { Ports, StateStore } from '../protocol/ports.ts';
 import { pause } from '../protocol/waiting.ts';
 import { ExecutionJournal } from './execution-journal.ts';
 import type { GraphLibrary } from './graph-library.ts';
-import { LONG_POLL, type RelayMode } from './modes.ts';
+import type { ModeName } from './modes.ts';
 import { Outbox } from './outbox.ts';
-import type { Dialer, Engine, GraphEvent } from './ports.ts';
+import { type PathProbe, watchPath } from './path-watch.ts';
+import type { Engine, GraphEvent } from './ports.ts';
 import { type LoopEnd, RelayLoop } from './relay-loop.ts';
 import type { DesktopTables, OutboxRow } from './rows.ts';
 import { Runner } from './runner.ts';
 import { Sharing } from './sharing.ts';
+import { type Dialers, type TransportSnapshot, Transports } from './transports.ts';
 
 export interface AgentOptions {
   readonly ports: Ports;
-  readonly dialer: Dialer;
+  readonly dialers: Dialers;
   readonly store: StateStore<DesktopTables>;
   readonly engine: Engine;
   readonly library: GraphLibrary;
-  readonly mode?: RelayMode;
+  /** `auto` unless the owner holds the desktop to one transport. */
+  readonly mode?: ModeName;
+  /** What tells one network from another; without it, only a sleep is noticed. */
+  readonly network?: PathProbe;
   /** Runs at once; 1 unless the owner raises it. */
   readonly slots?: number;
   readonly onEvent?: (commandId: string, event: GraphEvent) => void;
 }
 
 export interface AgentSnapshot {
-  readonly mode: RelayMode['name'];
+  readonly transport: TransportSnapshot;
   readonly connected: boolean;
   readonly trouble: string | null;
   readonly epoch: number | null;
@@ -50,9 +55,10 @@ export interface Agent {
 }
 
 export function createAgent(options: AgentOptions): Agent {
-  const { ports, store, engine, library, mode = LONG_POLL, slots = 1 } = options;
-  const { dialer } = options;
-  const outbox = new Outbox({ ports, store, dialer, retryByItself: !mode.takesAll });
+  const { ports, store, engine, library, dialers, mode = 'auto', slots = 1 } = options;
+  const transports = new Transports({ ports, dialers, mode });
+  const { dialer } = transports;
+  const outbox = new Outbox({ ports, store, dialer, retryByItself: !transports.mode.takesAll });
   const journal = new ExecutionJournal({ store, ports });
   const sharing = new Sharing({ store, library, onChange: () => loop.wake('sharing-changed') });
   const runner: Runner = new Runner({
@@ -63,7 +69,7 @@ export function createAgent(options: AgentOptions): Agent {
     library,
     sharing,
     outbox,
-    mode,
+    mode: () => transports.mode,
     slots,
     epoch: () => loop.state.epoch,
     onSlotFreed: () => loop.wake('slot-freed'),
@@ -71,11 +77,22 @@ export function createAgent(options: AgentOptions): Agent {
     onEvent: options.onEvent ?? (() => {}),
   });
   const instanceId = ports.ids.uuid();
-  const loop: RelayLoop = new RelayLoop({ ports, dialer, instanceId, mode, sharing, runner, outbox });
+  const loop: RelayLoop = new RelayLoop({ ports, transports, instanceId, sharing, runner, outbox });
 
-  async function run(): Promise<LoopEnd> {
+  let ended: Promise<unknown> = Promise.resolve();
+
+  function run(): Promise<LoopEnd> {
+    const end = runLoop();
+    ended = end.catch(() => {});
+    return end;
+  }
+
+  async function runLoop(): Promise<LoopEnd> {
     await journal.recover();
+    const stopWatching = watchPath(ports.clock, options.network ?? (() => ''), (reason) => loop.wake(reason));
     const end = await loop.run();
+    stopWatching();
+    transports.stop();
     runner.stopTaking();
     if (end !== 'stopped') runner.cancelAll(`The relay refused this desktop (${end}).`);
     return end;
@@ -90,6 +107,8 @@ export function createAgent(options: AgentOptions): Agent {
     runner.cancelAll('The desktop was stopped during the run.');
     await runner.idle();
     await outbox.settled();
+    // The loop's last word to the relay is on its way.
+    await ended;
     outbox.stop();
     await engine.close();
     await store.synced();
@@ -98,7 +117,7 @@ export function createAgent(options: AgentOptions): Agent {
   function snapshot(): AgentSnapshot {
     const { connected, trouble, epoch, refusedProjects } = loop.state;
     return {
-      mode: mode.name,
+      transport: transports.snapshot(),
       connected,
       trouble,
       epoch: epoch ?? null,

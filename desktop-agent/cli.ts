@@ -7,7 +7,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ExitError } from '../protocol/host/exit-codes.ts';
 import { LOG_LEVELS, type LogLevel } from '../protocol/host/log-levels.ts';
 import { CAPACITY_MAX } from '../protocol/limits.ts';
-import { MODES, type RelayMode } from './modes.ts';
+import { MODE_NAMES, type ModeName } from './modes.ts';
 
 export function desktopCommand(): Command {
   const desktop = new Command('desktop')
@@ -15,7 +15,8 @@ export function desktopCommand(): Command {
     .option('--data <folder>', 'where the state is kept (or GRAPH_RELAY_DATA; default .graph-relay)')
     .option('--graphs <folder>', 'the folder with the *.js Graphs (default: graphs in the data folder)')
     .option('--relay <url>', 'address of the relay', process.env.GRAPH_RELAY_URL ?? 'http://127.0.0.1:7420')
-    .addOption(new Option('--mode <mode>', 'how to ask for work').choices(Object.keys(MODES)).default('long-poll'))
+    .addOption(new Option('--mode <mode>', 'how to ask for work').choices(MODE_NAMES).default('auto'))
+    .option('--ca <file>', 'certificates (PEM) to trust beside the usual ones (or GRAPH_RELAY_CA)')
     .option('--slots <number>', 'Graphs that may run at once', parseSlots, 1)
     .option(
       '--agent-command <command>',
@@ -71,6 +72,17 @@ function addAdminCommands(desktop: Command): void {
       (await owner()).unshare(session, command.optsWithGlobals()),
     );
   desktop
+    .command('doctor')
+    .description('measure the way to the relay: which transport works, and what a proxy cuts (25 seconds)')
+    .addOption(json())
+    .addHelpText(
+      'after',
+      '\nExits with 0 when a transport works. Looks at the path only; the desktop may be running.\n',
+    )
+    .action(async (_options, command: Command) =>
+      (await import('./doctor.ts')).runDoctor(withRelay(command.optsWithGlobals())),
+    );
+  desktop
     .command('status')
     .description('show how the running desktop is')
     .addOption(json())
@@ -91,30 +103,34 @@ function parseSlots(text: string): number {
 }
 
 /** `localhost:7420` is a URL too, of the scheme `localhost`. */
-function isHttpAddress(text: string): boolean {
-  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+function parseRelay(relay: string): string {
+  if (URL.canParse(relay) && ['http:', 'https:'].includes(new URL(relay).protocol)) return relay;
+  throw new ExitError(
+    'usage',
+    `"${relay}" is not the address of a relay. Give it with --relay, for example https://relay.example or http://127.0.0.1:7420.`,
+  );
+}
+
+function withRelay<O extends { relay: string }>(options: O): O {
+  return { ...options, relay: parseRelay(options.relay) };
 }
 
 async function runAction(options: {
   data?: string;
   graphs?: string;
   relay: string;
-  mode: RelayMode['name'];
+  mode: ModeName;
   slots: number;
+  ca?: string;
   agentCommand?: string;
   logLevel: LogLevel;
 }): Promise<void> {
-  if (!isHttpAddress(options.relay)) {
-    throw new ExitError(
-      'usage',
-      `"${options.relay}" is not the address of a relay. Give it with --relay, for example https://relay.example or http://127.0.0.1:7420.`,
-    );
-  }
   const { runDesktop } = await import('./main.ts');
   await runDesktop({
-    ...options,
+    ...withRelay(options),
     data: options.data,
     graphs: options.graphs,
+    ca: options.ca,
     agentCommand: options.agentCommand?.split(/\s+/).filter(Boolean) ?? [],
   });
 }

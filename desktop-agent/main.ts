@@ -1,7 +1,6 @@
 /** The desktop as a process: real clock, real disk, the real engine. The composition root of the desktop. */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { EXIT_CODES, ExitError } from '../protocol/host/exit-codes.ts';
+import { networkInterfaces } from 'node:os';
+import { EXIT_CODES } from '../protocol/host/exit-codes.ts';
 import { localHandler } from '../protocol/host/local-calls.ts';
 import { localSocketPath, serveLocal } from '../protocol/host/local-socket.ts';
 import type { LogLevel } from '../protocol/host/log-levels.ts';
@@ -10,7 +9,11 @@ import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
 import type { Ports } from '../protocol/ports.ts';
 import { createAgent } from './agent.ts';
-import { createHttpDialer } from './dialer/http-dialer.ts';
+import { readToken } from './desktop-token.ts';
+import { createDialers } from './dialer/dialers.ts';
+import { createHttpClient } from './dialer/http-client.ts';
+import { openSocket } from './dialer/open-socket.ts';
+import { trustAlso } from './dialer/trust.ts';
 import type { AgentProvider } from './engine/agent-provider.ts';
 import { createEngine } from './engine/engine.ts';
 import { createCommandProvider } from './engine/providers/command.ts';
@@ -18,7 +21,7 @@ import { createScriptedProvider } from './engine/providers/scripted.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
-import { MODES, type RelayMode } from './modes.ts';
+import type { ModeName } from './modes.ts';
 import { rehearseDesktop } from './rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
 
@@ -27,16 +30,14 @@ export interface DesktopOptions {
   /** The relay's address. */
   readonly relay: string;
   readonly graphs: string | undefined;
-  readonly mode: RelayMode['name'];
+  readonly mode: ModeName;
   readonly slots: number;
+  /** A file with certificates that are trusted beside the usual ones. */
+  readonly ca: string | undefined;
   /** Program and arguments that answer agents' prompts; empty: the scripted provider. */
   readonly agentCommand: readonly string[];
   readonly logLevel: LogLevel;
 }
-
-export const TOKEN_VARIABLE = 'GRAPH_RELAY_TOKEN';
-/** Where the desktop's token is kept when the environment does not bring one; mode 0600. */
-export const TOKEN_FILE = 'token';
 
 /** Runs of agents that take longer have failed. */
 const AGENT_TIMEOUT_MS = 10 * 60_000;
@@ -49,6 +50,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const log = createProcessLog({ component: 'desktop', level: options.logLevel, terminal: process.stdout.isTTY });
   endOnFault(log);
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
+  trustAlso(options.ca);
   const directory = dataDirectory(options.data, 'desktop');
   const token = await readToken(directory);
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
@@ -57,16 +59,24 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   try {
     await library.scan();
     await rehearseDesktop(ports);
-    const mode = MODES[options.mode];
-    const dialer = createHttpDialer({
+    const dialers = createDialers({
       url: options.relay,
       token: () => token,
       clock: systemClock,
-      fetch: globalThis.fetch,
-      transport: mode.name,
+      ...createHttpClient({ clock: systemClock, environment: process.env }),
+      open: openSocket,
     });
     const engine = createEngine({ ports, provider: providerOf(options.agentCommand) });
-    const agent = createAgent({ ports, dialer, store, engine, library, mode, slots: options.slots });
+    const agent = createAgent({
+      ports,
+      dialers,
+      store,
+      engine,
+      library,
+      mode: options.mode,
+      slots: options.slots,
+      network: networkFingerprint,
+    });
     const admin = createDesktopAdmin({ library, sharing: agent.sharing, snapshot: agent.snapshot });
     const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
     library.watch(agent.libraryChanged);
@@ -74,7 +84,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     await engine.warmedUp();
 
     const ended = agent.run();
-    log.info('desktop.started', { relay: options.relay, mode: mode.name, graphs: folder, data: directory });
+    log.info('desktop.started', { relay: options.relay, mode: options.mode, graphs: folder, data: directory });
     announceReady({ type: 'ready' });
     const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
     log.info('desktop.stopping', { reason: end });
@@ -91,16 +101,10 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   }
 }
 
-async function readToken(directory: string): Promise<string> {
-  const fromEnvironment = process.env[TOKEN_VARIABLE]?.trim();
-  if (fromEnvironment) return fromEnvironment;
-  const path = join(directory, TOKEN_FILE);
-  const text = await readFile(path, 'utf8').catch(() => '');
-  if (text.trim() !== '') return text.trim();
-  throw new ExitError(
-    'unauthorized',
-    `This desktop has no token. On the relay, run \`graph-relay token create --desktop NAME\`, then put what it prints into ${TOKEN_VARIABLE} or into ${path}.`,
-  );
+/** Addresses of this machine: another network gives another text. */
+function networkFingerprint(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
+  return addresses.sort().join(' ');
 }
 
 function providerOf(command: readonly string[]): AgentProvider {

@@ -5,11 +5,14 @@
  * Owns the rows of table `outbox` from the moment they are there.
  */
 import { Backoff } from '../protocol/backoff.ts';
-import { asRelayError, type RelayError } from '../protocol/errors.ts';
+import { asRelayError, type ErrorCode, type RelayError } from '../protocol/errors.ts';
 import type { Ports, StateStore, Timer } from '../protocol/ports.ts';
 import type { CompleteAnswer } from '../protocol/schemas.ts';
 import type { Dialer } from './ports.ts';
 import type { DesktopTables, OutboxRow } from './rows.ts';
+
+/** Refusals of this desktop as it is now. Its completions may be taken once it is updated, or has its rights back. */
+const NOT_ABOUT_THE_ENTRY: ReadonlySet<ErrorCode> = new Set(['forbidden', 'unsupported-protocol']);
 
 export interface OutboxOptions {
   readonly ports: Ports;
@@ -93,7 +96,7 @@ export class Outbox {
     if (this.#stopped.signal.aborted) return;
     const { log, clock, random } = this.#options.ports;
     const ids = { command_id: row.commandId, code: error.code, reason: error.message };
-    if (error.retry === 'never' && error.code !== 'forbidden') {
+    if (error.retry === 'never' && !NOT_ABOUT_THE_ENTRY.has(error.code)) {
       this.#retries.delete(row.executionId);
       this.#write({ table: 'outbox', id: row.executionId, row: { ...row, refused: error.message } });
       log.error('outbox.refused', ids);

@@ -85,8 +85,17 @@ export async function showStatus(options: OwnerOptions): Promise<void> {
   const status = await withAdmin(options, (admin) => admin.status());
   if (options.json) return print(JSON.stringify(status));
   if (status === null) return print('not running');
-  const { connected, mode, epoch, trouble, running, outbox } = status;
-  print(connected ? `connected (${mode}, epoch ${epoch})` : `not connected: ${trouble ?? 'no answer yet'}`);
+  const { connected, transport, epoch, trouble, running, outbox } = status;
+  print(
+    connected
+      ? `connected (${transport.transport}, epoch ${epoch}): ${transport.reason}`
+      : `not connected: ${trouble ?? 'no answer yet'}`,
+  );
+  if (transport.retry_in_ms !== null) {
+    print(
+      `${transport.holds_cut} holds cut so far; something better is tried in ${Math.ceil(transport.retry_in_ms / 60_000)} min`,
+    );
+  }
   print(`${running} running, ${outbox.pending} completions to deliver, ${outbox.refused.length} refused`);
   for (const { commandId, refused } of outbox.refused) print(`  refused: ${commandId}: ${refused}`);
 }

@@ -8,6 +8,8 @@ import type {
   CompleteInput,
   ControlAnswer,
   ControlInput,
+  ProbeAnswer,
+  ProbeInput,
   SyncAnswer,
   SyncInput,
 } from '../protocol/schemas.ts';
@@ -81,11 +83,14 @@ export interface CallOptions {
 }
 
 /**
- * The three calls to the relay, over whatever transport. Each rejects with a `RelayError`, whose code says what to do
+ * The calls to the relay, over whatever transport. Each rejects with a `RelayError`, whose code says what to do
  * next; a deadline of the granted hold plus a margin is part of the dialer.
  */
 export interface Dialer {
   sync(input: SyncInput, options: CallOptions): Promise<SyncAnswer>;
   control(input: ControlInput, options: CallOptions): Promise<ControlAnswer>;
   complete(input: CompleteInput, options: CallOptions): Promise<CompleteAnswer>;
+  probe(input: ProbeInput, options: CallOptions): Promise<ProbeAnswer>;
+  /** The connections that are there may be dead, or lead the old way: the next call uses a new one. */
+  renew?(): void;
 }

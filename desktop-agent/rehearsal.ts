@@ -9,7 +9,7 @@ import { graphSessionId } from '../protocol/ids.ts';
 import type { Log, Ports } from '../protocol/ports.ts';
 import type { CompleteAnswer, ControlAnswer, SyncAnswer } from '../protocol/schemas.ts';
 import { createAgent } from './agent.ts';
-import { createHttpDialer } from './dialer/http-dialer.ts';
+import { createDialers } from './dialer/dialers.ts';
 import type { GraphLibrary, LocalSession } from './graph-library.ts';
 import type { Engine, RunOutcome } from './ports.ts';
 import type { DesktopTables } from './rows.ts';
@@ -32,12 +32,12 @@ export async function rehearseDesktop(real: Ports): Promise<void> {
   const completed = Promise.withResolvers<void>();
   const agent = createAgent({
     ports,
-    dialer: createHttpDialer({
+    dialers: createDialers({
       url: 'http://rehearsal.invalid',
       token: () => 'none',
       clock: ports.clock,
       fetch: cannedRelay(ports, session, () => completed.resolve()),
-      transport: 'long-poll',
+      open: () => ({ send() {}, terminate() {} }),
     }),
     store: createMemoryState<DesktopTables>(),
     engine: instantEngine,
@@ -66,7 +66,8 @@ function cannedRelay({ ids, clock }: Ports, session: LocalSession, onCompleted: 
     const path = new URL(input instanceof Request ? input.url : input).pathname;
     if (path.endsWith('sync')) {
       syncs++;
-      if (syncs > 2) await untilAborted(init?.signal);
+      const isGoodbye = String(init?.body).includes('"leaving"');
+      if (syncs > 2 && !isGoodbye) await untilAborted(init?.signal);
       return answer<SyncAnswer>(syncs === 2 ? { ...syncAnswer, commands: [offer] } : syncAnswer);
     }
     if (path.endsWith('control')) return answer<ControlAnswer>({ cancel: false, reason: null });

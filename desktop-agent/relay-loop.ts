@@ -2,30 +2,36 @@
  * The one loop that owns the connection to the relay. Everything else only wakes it.
  *
  * Owns: what a sync says, when the next one goes out, and which errors end the desktop. A pass is one sync with its
- * answer. Only the own stop flag and three final errors end the loop; everything else is tried again.
+ * answer. Only the own stop flag and the final errors end the loop; everything else is tried again.
  */
+import type { TransportName } from '../protocol/api.ts';
 import { Backoff } from '../protocol/backoff.ts';
 import { asRelayError, type ErrorCode, type RelayError } from '../protocol/errors.ts';
 import type { Ports } from '../protocol/ports.ts';
 import type { SyncAnswer, SyncInput } from '../protocol/schemas.ts';
 import { Wakeable } from '../protocol/waiting.ts';
-import { capacityIn, type RelayMode } from './modes.ts';
+import { capacityIn } from './modes.ts';
 import type { Outbox } from './outbox.ts';
-import type { Dialer } from './ports.ts';
 import type { Runner } from './runner.ts';
 import type { Sharing } from './sharing.ts';
+import type { Transports } from './transports.ts';
 
 /** Why the loop looks up from what it is doing. */
-export type WakeReason = 'sharing-changed' | 'slot-freed' | 'stop';
+export type WakeReason = 'sharing-changed' | 'slot-freed' | 'woke' | 'network-changed' | 'stop';
 
 /** Why the loop ended. Codes are the relay's final errors. */
-export type LoopEnd = 'stopped' | Extract<ErrorCode, 'session-replaced' | 'unauthorized' | 'forbidden'>;
+export type LoopEnd = 'stopped' | (typeof FINAL)[number];
+
+/** Errors that end the desktop: trying again cannot help, and somebody has to do something. */
+const FINAL = ['session-replaced', 'unauthorized', 'forbidden', 'unsupported-protocol'] as const satisfies ErrorCode[];
+
+/** The last word may take this long. Longer: stopping the desktop waits for a relay that is not there. */
+const GOODBYE_MS = 1_000;
 
 export interface RelayLoopOptions {
   readonly ports: Ports;
-  readonly dialer: Dialer;
+  readonly transports: Transports;
   readonly instanceId: string;
-  readonly mode: RelayMode;
   readonly sharing: Sharing;
   readonly runner: Runner;
   readonly outbox: Outbox;
@@ -46,6 +52,8 @@ export class RelayLoop {
   #state: LoopState = { connected: false, epoch: undefined, refusedProjects: [], trouble: null };
   /** The sync on its way: what it says, and how to take it back. */
   #request: { said: SyncInput; abort: AbortController } | null = null;
+  /** The transport that brought the last answer. Another one is not trusted with a hold, which hides that nobody is there. */
+  #answeredOver: TransportName | null = null;
   #stopping = false;
 
   constructor(options: RelayLoopOptions) {
@@ -61,11 +69,16 @@ export class RelayLoop {
   /** Looks again. A sync that is on its way and would say something else now is taken back and sent anew. */
   wake(reason: WakeReason): void {
     if (reason === 'stop') this.#stopping = true;
+    const pathChanged = reason === 'woke' || reason === 'network-changed';
+    if (pathChanged) {
+      this.#answeredOver = null;
+      this.#options.transports.pathChanged(reason);
+    }
     // On ticks, only the owner's change of sharing is worth a pass of its own, as in the published system.
-    if (this.#options.mode.tickMs !== null && reason === 'slot-freed') return;
+    if (this.#options.transports.mode.tickMs !== null && reason === 'slot-freed') return;
     const said = this.#request?.said;
     if (said === undefined) this.#wakeable.wake();
-    else if (this.#stopping || this.#isStale(said)) this.#request?.abort.abort();
+    else if (this.#stopping || pathChanged || this.#isStale(said)) this.#request?.abort.abort();
   }
 
   /** The held sync was told of free slots by a completion: it does not have to be sent again for that. */
@@ -75,7 +88,7 @@ export class RelayLoop {
 
   async run(): Promise<LoopEnd> {
     const { clock } = this.#options.ports;
-    const { tickMs } = this.#options.mode;
+    const { tickMs } = this.#options.transports.mode;
     const start = clock.monotonic();
     while (!this.#stopping) {
       const result = await this.#pass();
@@ -84,39 +97,68 @@ export class RelayLoop {
       const sinceTick = tickMs === null ? 0 : (clock.monotonic() - start) % tickMs;
       await this.#wakeable.pause(tickMs === null ? result : tickMs - sinceTick);
     }
+    await this.#sayGoodbye();
     return 'stopped';
+  }
+
+  /** So that callers see at once that nobody is here, and the relay puts nothing into a request that was given up. */
+  async #sayGoodbye(): Promise<void> {
+    if (!this.#state.connected) return;
+    const { transports, ports } = this.#options;
+    const late = new AbortController();
+    const timer = ports.clock.after(GOODBYE_MS, () => late.abort());
+    try {
+      await transports.dialer.sync({ ...this.#input(), hold_ms: 0, leaving: 'stopping' }, { signal: late.signal });
+    } catch (error) {
+      ports.log.debug('relay.goodbye-failed', { code: asRelayError(error).code });
+    } finally {
+      timer.cancel();
+    }
   }
 
   /** One sync. Resolves with the pause before the next one, in milliseconds, or with the end of the loop. */
   async #pass(): Promise<number | LoopEnd> {
-    const { dialer, runner, outbox, mode } = this.#options;
+    const { transports, runner, outbox, ports } = this.#options;
+    transports.beforeSync();
+    const { mode } = transports;
     if (mode.takesAll) await outbox.flush();
     const abort = new AbortController();
     const request = { said: this.#input(), abort };
     this.#request = request;
+    const sentAt = ports.clock.monotonic();
     try {
-      const answer = await dialer.sync(request.said, { signal: abort.signal });
+      const answer = await transports.dialer.sync(request.said, { signal: abort.signal });
       this.#request = null;
+      this.#answeredOver = mode.name;
+      transports.syncAnswered(ports.clock.monotonic() - sentAt);
       this.#answered(answer);
       if (mode.takesAll) await runner.idle();
-      const holdsNext = request.said.hold_ms < mode.holdMs;
+      const holdsNext = request.said.hold_ms < transports.mode.holdMs;
+      // An answer at once says nothing of holds: where each hold is cut soon, the pauses must go on growing.
+      if (!holdsNext) this.#backoff.reset();
       return holdsNext ? 0 : answer.next_sync_ms;
     } catch (error) {
       this.#request = null;
       if (abort.signal.aborted) return 0;
-      return this.#failed(asRelayError(error));
+      const relayError = asRelayError(error);
+      const asked = { heldMs: ports.clock.monotonic() - sentAt, holdMs: request.said.hold_ms };
+      const { holdCut, otherWay } = transports.syncFailed(relayError, asked);
+      this.#answeredOver = null;
+      const next = holdCut ? this.#holdCut(relayError, asked.heldMs) : this.#failed(relayError);
+      return otherWay && typeof next === 'number' ? 0 : next;
     }
   }
 
   #input(): SyncInput {
-    const { instanceId, sharing, runner, mode } = this.#options;
+    const { instanceId, sharing, runner, transports } = this.#options;
+    const { mode } = transports;
     return {
       instance_id: instanceId,
       projects: sharing.projectsForSync(),
       holding: runner.holding(),
       capacity: this.#stopping ? 0 : capacityIn(mode, runner.freeSlots()),
       // The first sync is not held: a desktop is connected when it has an answer, not when it has sent something.
-      hold_ms: this.#state.connected ? mode.holdMs : 0,
+      hold_ms: this.#answeredOver === mode.name ? mode.holdMs : 0,
     };
   }
 
@@ -129,7 +171,6 @@ export class RelayLoop {
   #answered(answer: SyncAnswer): void {
     const { ports, runner, outbox } = this.#options;
     const reconnected = !this.#state.connected;
-    this.#backoff.reset();
     this.#state = { connected: true, epoch: answer.epoch, refusedProjects: answer.refused_projects, trouble: null };
     if (reconnected) {
       ports.log.info('relay.connected', { epoch: answer.epoch, hold_granted_ms: answer.hold_granted_ms });
@@ -144,14 +185,29 @@ export class RelayLoop {
    * second one that the ack of a pickup needs, and lets both sides compile that path before somebody waits for it.
    */
   async #rehearse(): Promise<void> {
-    const { dialer, ports, mode } = this.#options;
-    if (mode.takesAll) return;
+    const { transports, ports } = this.#options;
+    if (transports.mode.takesAll) return;
     const nobody = { command_id: ports.ids.uuid(), execution_id: ports.ids.uuid() };
     try {
-      await dialer.control({ ...nobody, phase: 'starting', hold_ms: 0 }, { signal: new AbortController().signal });
+      await transports.dialer.control(
+        { ...nobody, phase: 'starting', hold_ms: 0 },
+        { signal: new AbortController().signal },
+      );
     } catch (error) {
       ports.log.debug('relay.rehearsal-failed', { code: asRelayError(error).code });
     }
+  }
+
+  /** The relay was there when the hold began, and a cut says nothing else: no reason to call the desktop offline. */
+  #holdCut({ code, message }: RelayError, afterMs: number): number {
+    const retry_in_ms = this.#backoff.next();
+    this.#options.ports.log.info('relay.hold-cut', {
+      code,
+      reason: message,
+      after_ms: Math.round(afterMs),
+      retry_in_ms,
+    });
+    return retry_in_ms;
   }
 
   #failed(error: RelayError): number | LoopEnd {
@@ -159,9 +215,10 @@ export class RelayLoop {
     const { code, message } = error;
     const wasConnected = this.#state.connected;
     this.#state = { ...this.#state, connected: false, trouble: message };
-    if (code === 'session-replaced' || code === 'unauthorized' || code === 'forbidden') {
+    const final = FINAL.find((each) => each === code);
+    if (final !== undefined) {
       log.error('relay.refused', { code, reason: message });
-      return code;
+      return final;
     }
     const pauseMs = this.#backoff.next();
     const line = { code, reason: message, retry_in_ms: pauseMs };

@@ -26,7 +26,8 @@ export interface RunnerOptions {
   readonly library: GraphLibrary;
   readonly sharing: Sharing;
   readonly outbox: Outbox;
-  readonly mode: RelayMode;
+  /** How work is asked for at this moment. */
+  readonly mode: () => RelayMode;
   /** Runs at once. */
   readonly slots: number;
   /** The epoch that the relay gave to this instance; undefined before the first sync. */
@@ -37,6 +38,12 @@ export interface RunnerOptions {
   readonly onCapacityTold: (capacity: number) => void;
   readonly onEvent: (commandId: string, event: GraphEvent) => void;
 }
+
+/** What a run's end says that was stopped for this reason. Other reasons ask for no report. */
+const STOPPED_TEXTS: Readonly<Partial<Record<StopReason, string>>> = {
+  cancelled: 'The run was cancelled.',
+  'not-shared': NOT_SHARED,
+};
 
 interface Run {
   readonly command: OfferedCommand;
@@ -51,6 +58,8 @@ export class Runner {
   readonly #active = new Map<string, RunningGraph | null>();
   readonly #stopping = new AbortController();
   #idle: (() => void)[] = [];
+  /** Why nothing begins any more; null while it may. */
+  #cancelled: string | null = null;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -97,7 +106,9 @@ export class Runner {
     this.#settleIdle();
   }
 
+  /** Also what has the relay's word and has not begun: it would begin after everybody was told that nothing runs. */
   cancelAll(reason: string): void {
+    this.#cancelled = reason;
     for (const running of this.#active.values()) running?.cancel(reason);
   }
 
@@ -144,10 +155,14 @@ export class Runner {
     const { sharing, journal } = this.#options;
     if (!sharing.allows(command)) return cancelledOutcome(NOT_SHARED);
     const [answer] = await Promise.all([this.#askToStart(run), journal.begin(idsOf(run))]);
+    // The relay may have started it for an ack whose answer was lost. Then it waits to hear that the run has stopped.
+    const stop = answer.cancel ? STOPPED_TEXTS[answer.reason ?? 'ended'] : undefined;
+    if (stop !== undefined) return cancelledOutcome(stop);
     if (answer.cancel) return answer.reason ?? 'ended';
     const graph = await this.#options.library.load(command.graph_session_id);
     // The last look at consent: nothing is awaited between here and the start.
     if (!sharing.allows(command) || graph === null) return cancelledOutcome(NOT_SHARED);
+    if (this.#cancelled !== null) return cancelledOutcome(this.#cancelled);
     return this.#runGraph(run, graph);
   }
 
@@ -195,16 +210,17 @@ export class Runner {
 
   /** Keeps a control open (or polls) while the run goes on, and passes a stop on, once. */
   async #watchForStop(run: Run, running: RunningGraph, over: AbortSignal): Promise<void> {
-    const { ports, mode } = this.#options;
+    const { ports } = this.#options;
     const backoff = new Backoff(ports.random);
-    await pause(ports.clock, mode.controlPauseMs, over);
+    await pause(ports.clock, this.#options.mode().controlPauseMs, over);
     while (!over.aborted) {
+      const mode = this.#options.mode();
       let pauseMs = mode.controlPauseMs;
       try {
         const answer = await this.#control(run, { phase: 'running', holdMs: mode.controlHoldMs, signal: over });
         backoff.reset();
         if (answer.cancel) {
-          running.cancel(answer.reason === 'not-shared' ? NOT_SHARED : 'The run was cancelled.');
+          running.cancel(STOPPED_TEXTS[answer.reason ?? 'cancelled'] ?? 'The run was cancelled.');
           return;
         }
       } catch (error) {
@@ -240,9 +256,10 @@ export class Runner {
   }
 
   async #finish(run: Run, outcome: RunOutcome): Promise<void> {
-    const { journal, outbox, mode } = this.#options;
+    const { journal, outbox } = this.#options;
     const row = await journal.finish(idsOf(run), outcome);
     this.#release(run);
+    const mode = this.#options.mode();
     const capacity = mode.takesAll ? undefined : capacityIn(mode, this.freeSlots());
     const answer = await outbox.post(row, capacity);
     if (answer?.sync_raised && capacity !== undefined) this.#options.onCapacityTold(capacity);

@@ -5,6 +5,7 @@
  * Owns the names of the calls and who may be told what about the caller; the shapes are in schemas.ts.
  */
 import { initTRPC } from '@trpc/server';
+import { RelayError } from './errors.ts';
 import {
   type CompleteAnswer,
   type CompleteInput,
@@ -12,11 +13,14 @@ import {
   type ControlInput,
   completeInputSchema,
   controlInputSchema,
+  type ProbeAnswer,
+  type ProbeInput,
+  probeInputSchema,
   type SyncAnswer,
   type SyncInput,
   syncInputSchema,
 } from './schemas.ts';
-import { answering, formatError } from './trpc-errors.ts';
+import { answering, describeInputError, formatError } from './trpc-errors.ts';
 
 /** Where a desktop's calls go, below the server's address. */
 export const TRPC_PATH = '/trpc';
@@ -35,11 +39,25 @@ export interface RelayHandlers {
   sync(input: SyncInput, context: CallContext): Promise<SyncAnswer>;
   control(input: ControlInput, context: CallContext): Promise<ControlAnswer>;
   complete(input: CompleteInput, context: CallContext): Promise<CompleteAnswer>;
+  /**
+   * A completion that does not fit its schema. It is refused, and would be refused again: its command has to end all
+   * the same. `problem` says what is wrong, for a person.
+   */
+  unreadableCompletion(report: unknown, problem: string, context: CallContext): Promise<void>;
+  probe(input: ProbeInput, context: CallContext): Promise<ProbeAnswer>;
 }
 
 const t = initTRPC.context<CallContext>().create({ isDev: false, errorFormatter: formatError });
 
 export function createRelayRouter(handlers: RelayHandlers) {
+  const endingUnreadable = t.middleware(async ({ ctx, getRawInput, next }) => {
+    const result = await next();
+    if (!result.ok && result.error.code === 'BAD_REQUEST' && !(result.error.cause instanceof RelayError)) {
+      const problem = describeInputError(result.error.cause);
+      await answering(handlers.unreadableCompletion(await getRawInput(), problem, ctx));
+    }
+    return result;
+  });
   return t.router({
     relay: t.router({
       sync: t.procedure.input(syncInputSchema).mutation(({ input, ctx }) => answering(handlers.sync(input, ctx))),
@@ -47,8 +65,10 @@ export function createRelayRouter(handlers: RelayHandlers) {
         .input(controlInputSchema)
         .mutation(({ input, ctx }) => answering(handlers.control(input, ctx))),
       complete: t.procedure
+        .use(endingUnreadable)
         .input(completeInputSchema)
         .mutation(({ input, ctx }) => answering(handlers.complete(input, ctx))),
+      probe: t.procedure.input(probeInputSchema).mutation(({ input, ctx }) => answering(handlers.probe(input, ctx))),
     }),
   });
 }

@@ -5,6 +5,7 @@
  *     ▲                 │                   ├─ interrupt ────▶ failed
  *     └──── return ─────┘                   └─ lose ─────────▶ lost ──complete──▶ completed | failed | cancelled
  *   queued, offered ── cancel, withdraw ──▶ cancelled        queued, offered ── expire ──▶ expired
+ *   queued, offered ── interrupt ──▶ failed
  *
  * - queued: on disk, waiting for its desktop. Entered by the start call, or when an offer came back.
  * - offered: it was put into a sync answer. The desktop may or may not have it; callers see it as queued. It may be
@@ -38,8 +39,9 @@ export interface CommandLife {
   readonly finishedAt: number | null;
   /** How often it was put into a sync answer. */
   readonly offers: number;
-  /** The epoch of the instance that it was offered to last. */
+  /** The epoch of the instance that it was offered to last; null also for an offer of the plain contract, which has none. */
   readonly epoch: number | null;
+  /** Null also while a desktop of the plain contract has not named it. */
   readonly executionId: string | null;
   /** When a stop was asked for, and why. While running, the desktop has not confirmed it yet. */
   readonly cancelRequestedAt: number | null;
@@ -50,19 +52,21 @@ export interface CommandLife {
   readonly reportedCost: number | null;
   /** Whether a result was stored, did not fit, or does not exist. */
   readonly result: 'none' | 'stored' | 'truncated';
+  /** Length of the envelope that did not fit, in characters, as far as it is known. */
+  readonly resultChars: number | null;
 }
 
 export type CommandEvent =
-  | { readonly type: 'offer'; readonly epoch: number }
+  | { readonly type: 'offer'; readonly epoch: number | null }
   /** The offer was lost on the way, or its desktop fell silent. */
   | { readonly type: 'return' }
-  | { readonly type: 'start'; readonly executionId: string }
+  | { readonly type: 'start'; readonly executionId: string | null }
   | { readonly type: 'complete'; readonly completion: CompleteInput }
   | { readonly type: 'cancel' }
   /** The owner does not share the session any more. */
   | { readonly type: 'withdraw'; readonly text: string }
   | { readonly type: 'expire'; readonly text: string }
-  /** The desktop restarted during the run. */
+  /** No result will ever come: the desktop restarted during the run, or its report cannot be read. */
   | { readonly type: 'interrupt'; readonly text: string }
   | { readonly type: 'lose'; readonly text: string };
 
@@ -86,8 +90,8 @@ type Move<E extends EventType> = (life: CommandLife, event: EventOf<E>, now: num
 
 /** Each event in each status. A pair that is missing changes nothing: the event came too late or means nothing there. */
 const TABLE: { readonly [S in CommandStatus]: { readonly [E in EventType]?: Move<E> } } = {
-  queued: { offer, start, complete, cancel: end, withdraw: end, expire: end },
-  offered: { offer, return: giveBack, start, complete, cancel: end, withdraw: end, expire: end },
+  queued: { offer, start, complete, cancel: end, withdraw: end, expire: end, interrupt: end },
+  offered: { offer, return: giveBack, start, complete, cancel: end, withdraw: end, expire: end, interrupt: end },
   running: { complete, cancel: askToStop, withdraw: askToStop, interrupt: end, lose: end },
   completed: {},
   failed: {},
@@ -107,6 +111,11 @@ export function isWaiting(status: CommandStatus): boolean {
   return status === 'queued' || status === 'offered';
 }
 
+/** Whether its last offer was one of the plain contract, whose desktops know no epoch. */
+export function isPlainOffer({ offeredAt, epoch }: CommandLife): boolean {
+  return offeredAt !== null && epoch === null;
+}
+
 export function newLife(now: number): CommandLife {
   return {
     status: 'queued',
@@ -123,6 +132,7 @@ export function newLife(now: number): CommandLife {
     totalTokens: null,
     reportedCost: null,
     result: 'none',
+    resultChars: null,
   };
 }
 
@@ -171,6 +181,7 @@ function complete(life: CommandLife, { completion }: EventOf<'complete'>, now: n
     totalTokens: completion.total_tokens ?? null,
     reportedCost: completion.reported_cost ?? null,
     result: status !== 'completed' ? 'none' : completion.result_truncated ? 'truncated' : 'stored',
+    resultChars: status === 'completed' ? (completion.result_chars ?? null) : null,
   };
   return ended.result === 'stored' ? changed(ended, 'wake-control', 'store-result') : changed(ended, 'wake-control');
 }

@@ -52,6 +52,10 @@ export const ERRORS = {
   'execution-refused': { retry: 'never', trpc: 'CONFLICT', http: 409, wsClose: 4410 },
   /** The same idempotency key was used with other arguments. */
   'idempotency-conflict': { retry: 'never', trpc: 'CONFLICT', http: 409, wsClose: 4411 },
+  /** The caller speaks no version of this protocol that is served here. It has to be updated, or the relay has. */
+  'unsupported-protocol': { retry: 'never', trpc: 'BAD_REQUEST', http: 400, wsClose: 4426 },
+  /** The caller has as many requests held as it may. */
+  'too-many-held': { retry: 'backoff', trpc: 'TOO_MANY_REQUESTS', http: 429, wsClose: 4430 },
   /** A queue is full. */
   'queue-full': { retry: 'backoff', trpc: 'TOO_MANY_REQUESTS', http: 429, wsClose: 4429 },
   /** The disk refuses writes. What was asked may or may not have been recorded. */

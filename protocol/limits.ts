@@ -35,6 +35,14 @@ export const DEADLINE_MARGIN_MS = 5_000;
  */
 export const OFFER_TIMEOUT_MS = 10_000;
 
+/**
+ * A desktop of the plain contract has what it was offered for this long after the offer, and after each control or
+ * completion of it since: it runs one after another and says nothing of those that wait. Larger (from {@link
+ * PLAIN_POLL_MS} on): an answer that was lost costs two polls. Smaller: a few lost controls (one each 3 s) hand a run
+ * out twice.
+ */
+export const PLAIN_LEASE_MS = 15_000;
+
 /** A desktop counts as online this long after its last contact: one hold, its deadline margin, and a retry. */
 export const PRESENCE_MS = HOLD_MAX_MS + DEADLINE_MARGIN_MS + 5_000;
 
@@ -44,8 +52,39 @@ export const LOST_AFTER_MS = 15 * 60_000;
 /** A queued command that has not started by then expires: a run queued last night does not fire when the lid opens. */
 export const START_BY_DEFAULT_MS = 24 * 3_600_000;
 
+/** `start_within_seconds` of run_graph_session. Longer than a week: the caller has forgotten what it wanted. */
+export const START_WITHIN_SECONDS = { min: 1, max: 7 * 24 * 3_600 } as const;
+
 /** Waiting commands of one desktop. More than this is a loop somewhere, and lists stay quick below it. */
 export const QUEUED_PER_DESKTOP = 100;
+
+/** Waiting commands of one project on all its desktops. Larger: one project can fill the journal. Smaller: fleets starve. */
+export const QUEUED_PER_PROJECT = 500;
+
+/**
+ * Requests of one desktop that are held at once besides its sync: controls, one for each run, and probes. Smaller than
+ * {@link CAPACITY_MAX}: a desktop with as many runs could not wait for all their cancels.
+ */
+export const HELD_PER_DESKTOP = 80;
+
+/**
+ * Calls of get_graph_run of one agent that wait at once; one more is answered at once. Each costs about 30 KiB.
+ * Larger: one agent in a loop holds the memory of many. Smaller: several chats of one agent get no waits.
+ */
+export const WAITS_PER_AGENT = 64;
+
+/** A finished run is kept this long, with its result. Longer: the state grows. Shorter: a result is gone before it is read. */
+export const RUN_RETENTION_MS = 30 * 24 * 3_600_000;
+
+/** Finished runs that are kept, the oldest go first; {@link KEY_RETENTION_MS} is kept all the same. About 1 KB each, and results. */
+export const RUNS_KEPT = 10_000;
+
+/**
+ * An idempotency key answers with its run for as long as the run is kept, and at least this long after its end,
+ * whatever {@link RUNS_KEPT} says. Afterwards the same key starts a new run. Shorter: a client that retries after a
+ * night starts a second run. Published in the README: changes with the contract only.
+ */
+export const KEY_RETENTION_MS = 24 * 3_600_000;
 
 /** Sessions of one project in one sync, from the published system. */
 export const SESSIONS_PER_PROJECT = 100;
@@ -62,7 +101,7 @@ export const CAPACITY_MAX = 64;
 /** Length of the JSON text of a completion's envelope, in characters, not bytes; from the published system. */
 export const RESULT_ENVELOPE_CHARS = 100_000;
 
-/** Length of an error text, in characters, from the published system. Cut, never inside a surrogate pair. */
+/** Length of an error text with the mark of a cut, in characters, from the published system. Cut, never inside a surrogate pair. */
 export const ERROR_CHARS = 2_000;
 
 /** Length of a run's arguments as JSON text. They live in the queue until the run ends. */
@@ -88,6 +127,25 @@ export const LIST_LIMIT = { min: 1, max: 50, default: 50 } as const;
 
 /** Longest wait of get_graph_run. MCP clients give up a call after 60 s; 50 s leaves room for the way. */
 export const WAIT_MAX_MS = 50_000;
+
+/** Active runs that list_graph_sessions shows, the newest. A client that lost more than these ids has lost the thread too. */
+export const ACTIVE_RUNS_SHOWN = 20;
+
+/** Desktops that wait are sent home over this long when the relay stops, so that they do not come back at once. */
+export const DRAIN_SPREAD_MS = 2_000;
+/** The pause between two of them. One desktop alone does not wait; from 200 on, {@link DRAIN_SPREAD_MS} is used up. */
+export const DRAIN_STEP_MS = 10;
+/**
+ * They come back within this window, each at its own moment; per desktop, up to the maximum. Smaller: a relay that was
+ * away for a second is overrun. Larger: the last desktop is away for longer, and those that find no relay yet have
+ * only short pauses behind them when it is there, and overrun it, too. Simulated with 200 desktops and absences of
+ * 1, 3, 10 and 30 s: the busiest second has 1.4 to 2.1 times the mean.
+ */
+export const RECONNECT_STEP_MS = 25;
+export const RECONNECT_SPREAD_MAX_MS = 5_000;
+
+/** What `retry-after` says on answers with status 429 and 503. A restart takes a second or two. */
+export const RETRY_AFTER_SECONDS = 5;
 
 /** First pause after an error; doubles up to {@link BACKOFF_MAX_MS}, with full jitter. Smaller: a restart is overrun. */
 export const BACKOFF_MIN_MS = 500;

@@ -6,21 +6,36 @@
  */
 import { z } from 'zod';
 import { commandIdSchema, executionIdSchema, graphSessionIdSchema, instanceIdSchema, projectIdSchema } from './ids.ts';
-import { CAPACITY_MAX, ERROR_CHARS, HOLDING_MAX, PROJECTS_PER_SYNC, SESSIONS_PER_PROJECT } from './limits.ts';
+import { isCleanText, isContainer, isDeeperThan } from './json-text.ts';
+import {
+  CAPACITY_MAX,
+  ERROR_CHARS,
+  HOLDING_MAX,
+  JSON_DEPTH,
+  PROJECTS_PER_SYNC,
+  SESSIONS_PER_PROJECT,
+} from './limits.ts';
+import { cleanText } from './text.ts';
 
 /** Text that survives every encoding: no lone surrogates, no NUL. */
 function cleanTextSchema(maxChars: number) {
-  return z
-    .string()
-    .max(maxChars)
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'holds a lone surrogate or a NUL character');
+  return (
+    z
+      .string()
+      // Published, and counted by zod in code points; what counts here are UTF-16 units, as everywhere.
+      .max(maxChars)
+      .refine((text) => text.length <= maxChars, `must have at most ${maxChars} characters`)
+      .refine(isCleanText, 'holds a lone surrogate or a NUL character')
+  );
 }
 
-/** A JSON object with all of its keys: `z.record` leaves out `__proto__` without a word. */
-const jsonObjectSchema = z.custom<Record<string, unknown>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-  'is not a JSON object',
-);
+/** A JSON object, taken as it is: `z.record` would drop a member that is called `__proto__`. */
+export const jsonObjectSchema = z
+  .custom<Readonly<Record<string, unknown>>>(
+    (value) => isContainer(value) && !Array.isArray(value),
+    'must be a JSON object',
+  )
+  .meta({ type: 'object' });
 
 /** How long the caller lets the server keep the request open, in milliseconds; more than the server's limit is cut to it. */
 const holdMsSchema = z.int().min(0).max(3_600_000);
@@ -54,6 +69,11 @@ export const syncInputSchema = z.object({
   /** How many more commands the desktop can start at once. */
   capacity: z.int().min(0).max(CAPACITY_MAX),
   hold_ms: holdMsSchema,
+  /**
+   * A last word: the desktop takes nothing from now on, because it stops or because its machine goes to sleep. It is
+   * offline at once, until its next sync without this.
+   */
+  leaving: z.enum(['stopping', 'asleep']).optional(),
 });
 export type SyncInput = z.infer<typeof syncInputSchema>;
 
@@ -111,27 +131,45 @@ export const controlAnswerSchema = z.object({
 });
 export type ControlAnswer = z.infer<typeof controlAnswerSchema>;
 
+/** How a run ended, as both versions of the contract say it. */
+export const completionShape = {
+  command_id: commandIdSchema,
+  execution_id: executionIdSchema,
+  status: z.enum(['completed', 'failed', 'cancelled']),
+  /** What the Graph returned: any JSON value. */
+  result: z
+    .unknown()
+    .refine((result) => !isDeeperThan(result, JSON_DEPTH), `is nested deeper than ${JSON_DEPTH} levels`)
+    .optional(),
+  /** Sent instead of `result` when the envelope would be too long; the full record stays on the desktop. */
+  result_truncated: z.literal(true).optional(),
+  /** Cleaned and cut here, and never refused for its characters: recording a failure must not fail. */
+  error: z
+    .string()
+    .overwrite((text) => cleanText(text, ERROR_CHARS))
+    .nullish(),
+  /** Tokens that the run's agents used together. */
+  total_tokens: z.int().min(0).nullish(),
+  /** What the providers said the run cost, in US dollars. */
+  reported_cost: z.number().min(0).nullish(),
+};
+
+export function hasBothResults(completion: { result?: unknown; result_truncated?: true | undefined }): boolean {
+  return completion.result !== undefined && completion.result_truncated === true;
+}
+
 export const completeInputSchema = z
   .object({
-    command_id: commandIdSchema,
-    execution_id: executionIdSchema,
-    status: z.enum(['completed', 'failed', 'cancelled']),
-    /** What the Graph returned: any JSON value. */
-    result: z.unknown().optional(),
-    /** Sent instead of `result` when the envelope would be too long; the full record stays on the desktop. */
-    result_truncated: z.literal(true).optional(),
-    error: cleanTextSchema(ERROR_CHARS).nullish(),
-    /** Tokens that the run's agents used together. */
-    total_tokens: z.int().min(0).nullish(),
-    /** What the providers said the run cost, in US dollars. */
-    reported_cost: z.number().min(0).nullish(),
+    ...completionShape,
+    /** Goes with `result_truncated`: how long the envelope would have been, in characters. */
+    result_chars: z.int().min(0).optional(),
     /**
      * How many commands the desktop can start now that this run is over. Raises the capacity of its held sync, so
      * that the next command needs no further request. Left out by a completion that is sent again later.
      */
     capacity: z.int().min(0).max(CAPACITY_MAX).optional(),
   })
-  .refine((c) => !(c.result !== undefined && c.result_truncated), 'carries both result and result_truncated');
+  .refine((completion) => !hasBothResults(completion), 'carries both result and result_truncated');
 export type CompleteInput = z.infer<typeof completeInputSchema>;
 
 export const completeAnswerSchema = z.object({
@@ -145,3 +183,14 @@ export const completeAnswerSchema = z.object({
   sync_raised: z.boolean(),
 });
 export type CompleteAnswer = z.infer<typeof completeAnswerSchema>;
+
+/** Measures the way to the relay: held like a sync, but nothing is offered and nothing changes. */
+export const probeInputSchema = z.object({ hold_ms: holdMsSchema });
+export type ProbeInput = z.infer<typeof probeInputSchema>;
+
+export const probeAnswerSchema = z.object({
+  held_ms: z.number().min(0),
+  /** The relay's wall clock when it answered, epoch milliseconds. */
+  server_now_ms: instantMsSchema,
+});
+export type ProbeAnswer = z.infer<typeof probeAnswerSchema>;

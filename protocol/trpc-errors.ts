@@ -40,7 +40,7 @@ function relayErrorOf(error: TRPCError): RelayError {
   switch (error.code) {
     case 'BAD_REQUEST':
     case 'PARSE_ERROR':
-      return new RelayError('invalid-input', describeInputError(error));
+      return new RelayError('invalid-input', describeInputError(error.cause));
     case 'PAYLOAD_TOO_LARGE':
       return new RelayError('too-large', error.message);
     case 'NOT_FOUND':
@@ -53,8 +53,8 @@ function relayErrorOf(error: TRPCError): RelayError {
 }
 
 /** The first problems of a rejected input, each with its path. */
-function describeInputError(error: TRPCError): string {
-  const issues = (error.cause as { issues?: { path: PropertyKey[]; message: string }[] } | undefined)?.issues;
+export function describeInputError(cause: unknown): string {
+  const issues = (cause as { issues?: { path: PropertyKey[]; message: string }[] } | undefined)?.issues;
   if (!issues?.length) return 'The request is not valid JSON for this call.';
   const shown = issues
     .slice(0, 3)

@@ -23,11 +23,16 @@ export class AgentError extends Error {
   override readonly name = 'AgentError';
 }
 
+/** What is known of a desktop, from its own requests. Instants are ISO 8601. */
 export interface DesktopPresence {
   readonly online: boolean;
-  /** ISO 8601; null when it was never seen since the relay started and is not online. */
-  readonly last_seen_at: string | null;
+  /** Since when it has been online without a break; null while it is not. */
+  readonly since: string | null;
   readonly transport: TransportName | null;
+  /** True when it said that its machine goes to sleep, false when it is online or said that it stops, null when nobody knows. */
+  readonly asleep: boolean | null;
+  /** Null when nothing has been heard of it since the relay started. */
+  readonly last_seen_at: string | null;
 }
 
 export interface ListedSession {
@@ -40,9 +45,19 @@ export interface ListedSession {
   readonly desktop: DesktopPresence;
 }
 
+/** A run of this agent that has not ended, for a client that has lost its ids. */
+export interface ActiveRun {
+  readonly command_id: string;
+  readonly graph_session_id: string;
+  readonly status: VisibleStatus;
+  readonly age_seconds: number;
+}
+
 export interface SessionList {
   readonly project_id: string;
   readonly sessions: readonly ListedSession[];
+  /** Left out when there is none. The newest first, and not all of very many. */
+  readonly active_runs?: readonly ActiveRun[];
 }
 
 /** What callers see of a status: an offered command is still queued for them. */
@@ -70,24 +85,35 @@ export interface RunView {
   readonly cancel_requested: boolean;
   /** Waiting commands that the desktop will take before this one; null once it has started. */
   readonly ahead: number | null;
+  /** The run expires when it has not started by then. ISO 8601. */
+  readonly start_by: string;
   readonly desktop: DesktopPresence;
   readonly timing: RunTiming;
   readonly result?: unknown;
   readonly result_truncated?: true;
+  /** With `result_truncated`: how long the envelope would have been, if the desktop said so, and how long it may be. */
+  readonly result_chars?: number | null;
+  readonly result_limit_chars?: number;
   readonly error: string | null;
   readonly total_tokens: number | null;
   readonly reported_cost: number | null;
+  /** Only in an answer that came sooner than it was asked to: how long it was waited, in seconds. */
+  readonly wait_seconds_granted?: number;
 }
 
 export interface RunTicket extends RunView {
   /** True when this key was used before: this is the same run. */
   readonly replayed: boolean;
+  /** An earlier run of this agent with the same session and arguments still waits: this one may be one too many. */
+  readonly identical_waiting_run?: string;
 }
 
 export interface RunRequest {
   readonly graph_session_id: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly idempotency_key: string;
+  /** How soon it has to start; the owner's default when left out. */
+  readonly start_within_seconds?: number | undefined;
 }
 
 /**

@@ -57,15 +57,28 @@ export class CommandBook {
   readonly #listeners: ((change: CommandChange) => void)[] = [];
   /** Waiting and running commands of each desktop, in the order of queueing. */
   readonly #live = new Map<string, Map<string, CommandRow>>();
+  /** Waiting commands of each project. */
+  readonly #waitingIn = new Map<string, Set<string>>();
+  /** Ended commands, the first that ended first. */
+  readonly #finished = new Map<string, CommandRow>();
   readonly #byKey = new Map<string, Map<string, string>>();
   #sequence = 0;
+
+  /** Offered by the process before this one, and unchanged since. */
+  readonly #offeredBefore = new Set<string>();
 
   constructor(options: { store: StateStore<RelayTables>; clock: Clock; log: Log }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#repair(options.log);
     const rows = [...this.#store.rows('command').values()].sort((a, b) => a.sequence - b.sequence);
-    for (const row of rows) this.#index(row);
+    const ended = rows.filter((row) => hasEnded(row.status)).sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
+    for (const row of rows) {
+      if (hasEnded(row.status)) continue;
+      this.#index(row);
+      if (row.status === 'offered') this.#offeredBefore.add(row.commandId);
+    }
+    for (const row of ended) this.#index(row);
   }
 
   /** Fills in what is missing, so that one bad row cannot be in the way of reading, cancelling or of other commands. */
@@ -84,6 +97,14 @@ export class CommandBook {
   /** Called after each change, in the order of the changes, in the same turn. */
   onChange(listener: (change: CommandChange) => void): void {
     this.#listeners.push(listener);
+  }
+
+  /**
+   * Whether this command was offered by a relay process that has ended, and nothing has been heard since. Its desktop
+   * may have been told to run it, for that answer does not wait until the disk has the start.
+   */
+  wasOfferedBefore({ commandId }: CommandRow): boolean {
+    return this.#offeredBefore.has(commandId);
   }
 
   get(commandId: string): CommandRow | null {
@@ -113,6 +134,34 @@ export class CommandBook {
       if (isWaiting(row.status)) count++;
     }
     return count;
+  }
+
+  /** How many commands of this project wait, on all desktops. */
+  waitingIn(projectId: string): number {
+    return this.#waitingIn.get(projectId)?.size ?? 0;
+  }
+
+  /** Ended commands in the order in which they ended. Do not change the book while iterating. */
+  *finished(): IterableIterator<CommandRow> {
+    yield* this.#finished.values();
+  }
+
+  get finishedCount(): number {
+    return this.#finished.size;
+  }
+
+  /** Removes ended commands with their results and keys, in one commit. Nobody waits for it. */
+  forget(rows: readonly CommandRow[]): void {
+    const changes = rows.flatMap(({ commandId, result }): StoreChange<RelayTables>[] => [
+      { table: 'command', id: commandId, row: null },
+      ...(result === 'stored' ? [{ frozen: commandId, text: null }] : []),
+    ]);
+    this.#store.commit(changes).catch(() => {});
+    for (const { agentId, commandId, idempotencyKey } of rows) {
+      this.#finished.delete(commandId);
+      const keys = this.#byKey.get(agentId);
+      if (keys?.get(idempotencyKey) === commandId) keys.delete(idempotencyKey);
+    }
   }
 
   nextSequence(): number {
@@ -146,6 +195,7 @@ export class CommandBook {
     const durable = this.#store.commit([{ table: 'command', id: row.commandId, row }, ...frozen]);
     // Whoever has to wait for the disk does so through `durable` or `synced()`; a refused write is kept by the store.
     durable.catch(() => {});
+    this.#offeredBefore.delete(row.commandId);
     this.#index(row);
     for (const listener of this.#listeners) listener(change);
     return { row, changed: true, durable };
@@ -157,5 +207,10 @@ export class CommandBook {
     const live = getOrMake(this.#live, row.desktopId, () => new Map<string, CommandRow>());
     if (hasEnded(row.status)) live.delete(row.commandId);
     else live.set(row.commandId, row);
+    const waiting = getOrMake(this.#waitingIn, row.projectId, () => new Set<string>());
+    if (isWaiting(row.status)) waiting.add(row.commandId);
+    else waiting.delete(row.commandId);
+    this.#finished.delete(row.commandId);
+    if (hasEnded(row.status)) this.#finished.set(row.commandId, row);
   }
 }

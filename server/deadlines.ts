@@ -5,14 +5,18 @@
  * step of the wall clock moves nothing. The start-by instant is also checked when a command is about to be offered or
  * started, since no timer runs while the machine sleeps.
  */
-import { type CommandEvent, isWaiting } from '../protocol/command-machine.ts';
+import { type CommandEvent, isPlainOffer, isWaiting } from '../protocol/command-machine.ts';
 import { LOST_AFTER_MS, OFFER_TIMEOUT_MS } from '../protocol/limits.ts';
 import type { Clock, Timer } from '../protocol/ports.ts';
 import type { CommandBook } from './command-book.ts';
 import type { DesktopBook } from './desktop-book.ts';
+import type { PlainLeases } from './plain-leases.ts';
 import type { CommandRow } from './rows.ts';
 
-export const EXPIRED_TEXT = 'The run did not start in time: its start-by time passed while it was queued.';
+export function expiredText({ startBy }: CommandRow): string {
+  return `The run did not start in time: its start-by time (${new Date(startBy).toISOString()}) passed while it was queued.`;
+}
+
 const LOST_TEXT =
   'The desktop has not been heard of for too long while the run was going on. If it comes back, its result is still taken.';
 
@@ -20,6 +24,7 @@ export class Deadlines {
   readonly #clock: Clock;
   readonly #commands: CommandBook;
   readonly #desktops: DesktopBook;
+  readonly #leases: PlainLeases;
   readonly #timers = new Map<string, Timer>();
   readonly #onReturned: (desktopId: string) => void;
 
@@ -28,11 +33,13 @@ export class Deadlines {
     clock: Clock;
     commands: CommandBook;
     desktops: DesktopBook;
+    leases: PlainLeases;
     onReturned: (desktopId: string) => void;
   }) {
     this.#clock = options.clock;
     this.#commands = options.commands;
     this.#desktops = options.desktops;
+    this.#leases = options.leases;
     this.#onReturned = options.onReturned;
     for (const row of this.#commands.allLive()) this.#arm(row);
     this.#commands.onChange(({ row }) => this.#arm(row));
@@ -57,8 +64,12 @@ export class Deadlines {
   #delay(row: CommandRow): number | null {
     const untilExpiry = row.startBy - this.#clock.now();
     if (row.status === 'queued') return untilExpiry;
-    if (row.status === 'offered') return Math.min(OFFER_TIMEOUT_MS, untilExpiry);
-    if (row.status === 'running') return LOST_AFTER_MS - this.#desktops.silentMs(row.desktopId);
+    if (row.status === 'offered') {
+      // Only its desktop knows what became of it, and says so in its next sync.
+      if (this.#commands.wasOfferedBefore(row) && !isPlainOffer(row)) return untilExpiry;
+      return Math.min(isPlainOffer(row) ? this.#leases.leftMs(row) : OFFER_TIMEOUT_MS, untilExpiry);
+    }
+    if (row.status === 'running') return LOST_AFTER_MS - this.#silentMs(row);
     return null;
   }
 
@@ -73,13 +84,24 @@ export class Deadlines {
   }
 
   #eventOf(row: CommandRow): CommandEvent | null {
-    if (isWaiting(row.status) && this.#clock.now() >= row.startBy) return { type: 'expire', text: EXPIRED_TEXT };
+    if (isWaiting(row.status) && this.#clock.now() >= row.startBy) return { type: 'expire', text: expiredText(row) };
     if (row.status === 'offered') {
-      return this.#desktops.isHolding(row.desktopId, row.commandId) ? null : { type: 'return' };
+      return this.#isTaken(row) ? null : { type: 'return' };
     }
-    if (row.status === 'running' && this.#desktops.silentMs(row.desktopId) >= LOST_AFTER_MS) {
+    if (row.status === 'running' && this.#silentMs(row) >= LOST_AFTER_MS) {
       return { type: 'lose', text: LOST_TEXT };
     }
     return null;
+  }
+
+  /** Whether the desktop has the offered command, as far as its contract lets one know. */
+  #isTaken(row: CommandRow): boolean {
+    if (isPlainOffer(row)) return this.#leases.leftMs(row) > 0;
+    return this.#commands.wasOfferedBefore(row) || this.#desktops.isHolding(row.desktopId, row.commandId);
+  }
+
+  /** How long nothing has been heard that speaks for this run. */
+  #silentMs(row: CommandRow): number {
+    return isPlainOffer(row) ? this.#leases.silentMs(row) : this.#desktops.silentMs(row.desktopId);
   }
 }

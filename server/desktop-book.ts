@@ -22,6 +22,15 @@ interface Contact {
   /** Monotonic, to measure. */
   readonly monotonic: number;
   readonly transport: TransportName;
+  /** Wall clock: since when it has been there without a break. */
+  readonly since: number;
+  /** Its last word, when that was a goodbye. */
+  readonly goodbye: Goodbye | null;
+}
+
+interface Goodbye {
+  readonly instanceId: string;
+  readonly why: 'stopping' | 'asleep';
 }
 
 /** A session as it is shared with one project. */
@@ -84,8 +93,46 @@ export class DesktopBook {
     return true;
   }
 
+  /** Takes over what the desktop shares with one project, and leaves the others alone. False when nothing has changed. */
+  shareProject(desktopId: string, project: SharedProject): boolean {
+    const others = this.#row(desktopId).projects.filter(({ project_id }) => project_id !== project.project_id);
+    const projects = project.sessions.length === 0 ? others : [...others, project];
+    return this.share(
+      desktopId,
+      projects.sort((a, b) => (a.project_id < b.project_id ? -1 : 1)),
+    );
+  }
+
+  /** Something was heard of the desktop. One that has said goodbye stays away all the same: it finishes what it has. */
   contact(desktopId: string, transport: TransportName): void {
-    this.#contacts.set(desktopId, { at: this.#clock.now(), monotonic: this.#clock.monotonic(), transport });
+    this.#heard(desktopId, transport, this.#contacts.get(desktopId)?.goodbye ?? null);
+  }
+
+  /** The desktop asks for work, so it is there (again). */
+  arrived(desktopId: string, transport: TransportName): void {
+    this.#heard(desktopId, transport, null);
+  }
+
+  /** The desktop's last word. */
+  left(desktopId: string, transport: TransportName, goodbye: Goodbye): void {
+    this.#heard(desktopId, transport, goodbye);
+  }
+
+  /** Whether this instance has said that it stops. A request of it that comes later was overtaken on its way. */
+  hasStopped(desktopId: string, instanceId: string): boolean {
+    const goodbye = this.#contacts.get(desktopId)?.goodbye;
+    return goodbye?.why === 'stopping' && goodbye.instanceId === instanceId;
+  }
+
+  #heard(desktopId: string, transport: TransportName, goodbye: Goodbye | null): void {
+    const before = this.#contacts.get(desktopId);
+    const at = this.#clock.now();
+    const since = before !== undefined && this.#isOnline(before) ? before.since : at;
+    this.#contacts.set(desktopId, { at, monotonic: this.#clock.monotonic(), transport, since, goodbye });
+  }
+
+  #isOnline({ monotonic, goodbye }: Contact): boolean {
+    return goodbye === null && this.#clock.monotonic() - monotonic < PRESENCE_MS;
   }
 
   /** What the desktop said that it has, in its last sync. */
@@ -104,9 +151,15 @@ export class DesktopBook {
 
   presence(desktopId: string): DesktopPresence {
     const contact = this.#contacts.get(desktopId);
-    if (!contact) return { online: false, last_seen_at: null, transport: null };
-    const online = this.#clock.monotonic() - contact.monotonic < PRESENCE_MS;
-    return { online, last_seen_at: new Date(contact.at).toISOString(), transport: online ? contact.transport : null };
+    if (!contact) return { online: false, since: null, transport: null, asleep: null, last_seen_at: null };
+    const online = this.#isOnline(contact);
+    return {
+      online,
+      since: online ? new Date(contact.since).toISOString() : null,
+      transport: online ? contact.transport : null,
+      asleep: online ? false : contact.goodbye === null ? null : contact.goodbye.why === 'asleep',
+      last_seen_at: new Date(contact.at).toISOString(),
+    };
   }
 
   epoch(desktopId: string): number {

@@ -10,7 +10,7 @@ import { hasEnded, isWaiting } from '../protocol/command-machine.ts';
 import type { Clock } from '../protocol/ports.ts';
 import type { ControlAnswer, OfferedCommand, SyncAnswer } from '../protocol/schemas.ts';
 import type { CommandBook, CommandChange } from './command-book.ts';
-import { EXPIRED_TEXT } from './deadlines.ts';
+import { expiredText } from './deadlines.ts';
 import { Hold, type HoldOptions, HoldRegistry } from './holds.ts';
 import type { CommandRow } from './rows.ts';
 
@@ -40,11 +40,17 @@ export class Dispatcher {
   readonly #watchers = new Map<string, Set<Hold<void>>>();
   readonly #commands: CommandBook;
   readonly #clock: Clock;
+  #closed = false;
 
   constructor(options: { commands: CommandBook; clock: Clock }) {
     this.#commands = options.commands;
     this.#clock = options.clock;
     this.#commands.onChange((change) => this.#changed(change));
+  }
+
+  /** From now on nothing is offered to anybody. */
+  close(): void {
+    this.#closed = true;
   }
 
   /** Puts waiting commands into the desktop's held sync, if there is one with room. */
@@ -55,9 +61,10 @@ export class Dispatcher {
     if (commands.length > 0) hold.answerWith(hold.answerFor(commands));
   }
 
-  /** Moves the first waiting commands that fit to `offered`, in the order of queueing. */
-  take(desktopId: string, room: { capacity: number; epoch: number }): OfferedCommand[] {
-    const waiting = this.#firstQueued(desktopId, room.capacity);
+  /** Moves the first waiting commands that fit to `offered`, in the order of queueing; only this project's, if it is given. */
+  take(desktopId: string, room: { capacity: number; epoch: number | null; projectId?: string }): OfferedCommand[] {
+    if (this.#closed) return [];
+    const waiting = this.#firstQueued(desktopId, room);
     return waiting.map((row) => {
       this.#commands.apply(row.commandId, { type: 'offer', epoch: room.epoch });
       return offerOf(row);
@@ -76,34 +83,29 @@ export class Dispatcher {
     return true;
   }
 
-  /** Resolves at the next change of the command that its callers can see, or when the hold is over. */
-  async nextChange(commandId: string, hold: { holdMs: number; signal: AbortSignal }): Promise<void> {
+  /** A hold that ends at the next change of the command that its callers can see. */
+  watch(commandId: string, hold: { holdMs: number; signal: AbortSignal }): Hold<void> {
     const watcher = new Hold<void>({ clock: this.#clock, ...hold, empty: () => undefined });
     const watchers = getOrMake(this.#watchers, commandId, () => new Set<Hold<void>>());
     watchers.add(watcher);
-    await watcher.answer;
-    watchers.delete(watcher);
-    if (watchers.size === 0 && this.#watchers.get(commandId) === watchers) this.#watchers.delete(commandId);
+    void watcher.answer.then(() => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#watchers.get(commandId) === watchers) this.#watchers.delete(commandId);
+    });
+    return watcher;
   }
 
-  /** Ends all that is held, empty. */
-  releaseAll(): void {
-    for (const [, hold] of this.syncs.open()) hold.release();
-    for (const [, hold] of this.controls.open()) hold.release();
-    for (const watchers of this.#watchers.values()) for (const watcher of watchers) watcher.release();
-  }
-
-  #firstQueued(desktopId: string, limit: number): CommandRow[] {
+  #firstQueued(desktopId: string, room: { capacity: number; projectId?: string }): CommandRow[] {
     const found: CommandRow[] = [];
     const tooLate: CommandRow[] = [];
     const now = this.#clock.now();
     for (const row of this.#commands.live(desktopId)) {
-      if (found.length >= limit) break;
-      if (row.status !== 'queued') continue;
+      if (found.length >= room.capacity) break;
+      if (row.status !== 'queued' || row.projectId !== (room.projectId ?? row.projectId)) continue;
       if (now < row.startBy) found.push(row);
       else tooLate.push(row);
     }
-    for (const row of tooLate) this.#commands.apply(row.commandId, { type: 'expire', text: EXPIRED_TEXT });
+    for (const row of tooLate) this.#commands.apply(row.commandId, { type: 'expire', text: expiredText(row) });
     return found;
   }
 

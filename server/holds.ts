@@ -3,7 +3,19 @@
  *
  * Owns: when a hold ends, and with what. Knows nothing of commands.
  */
-import type { Clock, Timer } from '../protocol/ports.ts';
+import { HOLD_JITTER_SHARE, HOLD_MARGIN_MS, HOLD_MAX_MS } from '../protocol/limits.ts';
+import type { Clock, Random, Timer } from '../protocol/ports.ts';
+
+/** The hold that is granted to who asked for `askedMs`: bounded, and jittered so that callers drift apart. */
+export function grantHold(askedMs: number, random: Random): number {
+  const granted = Math.min(askedMs, HOLD_MAX_MS);
+  return Math.round(granted * (1 - HOLD_JITTER_SHARE * random.next()));
+}
+
+/** How long a granted hold is really kept: it ends before a proxy with the very same limit cuts it. */
+export function keptMs(grantedMs: number): number {
+  return Math.max(0, grantedMs - HOLD_MARGIN_MS);
+}
 
 export interface HoldOptions<Answer> {
   readonly clock: Clock;

@@ -11,6 +11,7 @@ import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
 import { rehearseServer } from './rehearsal.ts';
 import { createRelay } from './relay.ts';
 import { RELAY_TABLES, type RelayTables } from './rows.ts';
+import { handleUpgrades } from './upgrades.ts';
 
 export interface ServerOptions {
   readonly data: string | undefined;
@@ -31,6 +32,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   try {
     await rehearseServer(ports);
     const { server, url } = await listenHttp(relay.fetch, options);
+    handleUpgrades(server, { desktopOf: relay.access.desktopOf, draining: relay.draining, accept: relay.acceptSocket });
     const admin = createRelayAdmin(relay.access, url);
     const handler = localHandler(createRelayLocalRouter(admin));
     const local = await serveLocal(localSocketPath(directory), handler).catch((error: unknown) => {

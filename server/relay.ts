@@ -1,79 +1,80 @@
 /**
- * The relay, put together: ports, store and books in, a web-standard fetch handler out.
+ * The relay as a web-standard fetch handler: ports and store in, routes out.
  *
- * Owns the routes. Opens no socket and reads no clock of its own: the same handler serves node:http, Deno and the
+ * Owns the routes and who may come in by which. Opens no socket and reads no clock of its own: the same handler serves node:http, Deno and the
  * simulation.
  */
-import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
-import { type CallContext, createRelayRouter, type RelayHandlers, TRPC_PATH } from '../protocol/api.ts';
-import { asRelayError, ERRORS, RelayError } from '../protocol/errors.ts';
-import { BODY_BYTES } from '../protocol/limits.ts';
+import { createRelayRouter, type RelayHandlers, TRPC_PATH } from '../protocol/api.ts';
+import { RelayError } from '../protocol/errors.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
-import { type Access, createAccess } from './access.ts';
+import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
 import type { AgentApi } from './agent-api.ts';
-import { createAgentCalls } from './agent-calls.ts';
-import { boundedRequest } from './body.ts';
-import { CommandBook } from './command-book.ts';
-import { Deadlines } from './deadlines.ts';
-import { DesktopBook } from './desktop-book.ts';
-import { createDesktopCalls } from './desktop-calls.ts';
-import { Dispatcher } from './dispatcher.ts';
-import { logCommandLife } from './log-events.ts';
+import { DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
+import { bearerOf, json, trpcErrorAnswer } from './http-answers.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
+import { openApiDocument } from './plain/openapi.ts';
+import { createPlainRoutes } from './plain/routes.ts';
+import { createRelayCore } from './relay-core.ts';
+import { DEFAULT_LIMITS, type RelayLimits } from './relay-limits.ts';
 import type { RelayTables, TokenRow } from './rows.ts';
+import { createTrpcRoute, logged } from './trpc-route.ts';
 
 export interface Relay {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** Takes over a WebSocket whose upgrade was granted to this desktop. */
+  readonly acceptSocket: (socket: ServerSocket, desktopId: string) => void;
+  /** True once {@link Relay.drain} was called. */
+  readonly draining: () => boolean;
   readonly access: Access;
   readonly agents: AgentApi;
+  /** What the desktops' routes call, once the caller is known and the input has its form. */
+  readonly calls: RelayHandlers;
   /** Ends what is held, takes nothing new, and resolves when the store has everything. The caller closes the store. */
   drain(): Promise<void>;
 }
 
 const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', '/api/v1/external-mcp', '/api/v1/external-mcp/']);
 
-/** Some clients take an answer that names no character set for Latin-1. */
-const JSON_TYPE = 'application/json; charset=utf-8';
+export interface RelayOptions {
+  readonly ports: Ports;
+  readonly store: StateStore<RelayTables>;
+  /** The owner's own numbers, where they differ. */
+  readonly limits?: Partial<RelayLimits>;
+}
 
-export function createRelay(options: { ports: Ports; store: StateStore<RelayTables> }): Relay {
+export function createRelay(options: RelayOptions): Relay {
   const { ports, store } = options;
   const { clock, log } = ports;
-  let draining = false;
-
+  const core = createRelayCore({ ports, store, limits: { ...DEFAULT_LIMITS, ...options.limits } });
+  const { agents, calls, draining } = core;
   const access = createAccess({ store, ports, onRevoked: endHeld });
-  const commands = new CommandBook({ store, clock, log });
-  const desktops = new DesktopBook({ store, clock });
-  const dispatcher = new Dispatcher({ commands, clock });
-  const deadlines = new Deadlines({ clock, commands, desktops, onReturned: (desktop) => dispatcher.dispatch(desktop) });
-  logCommandLife(commands, log);
-
-  const books = { ports, store, commands, desktops, dispatcher };
-  const agents = createAgentCalls(books);
-  const hasProject = (projectId: string) => store.rows('project').has(projectId);
-  const calls = createDesktopCalls({ ...books, hasProject, draining: () => draining });
-  const router = createRelayRouter(loggingFaults(calls, ports));
+  const router = createRelayRouter(calls);
+  const sockets = new DesktopSockets({ router, log });
   const mcp = createMcpEndpoint({ api: agents, authenticate: access.agentOf, log, clock });
+  const trpc = createTrpcRoute({ router, authenticate: desktopOf, log });
+  const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: desktopOf, log });
 
-  /** What a desktop holds ends with its token, so that nothing is offered to it any more. */
-  function endHeld(token: TokenRow): void {
-    if (token.kind === 'desktop') dispatcher.syncs.get(token.subjectId)?.fail(unauthorized());
+  /** What a desktop has open ends with its token, so that nothing is offered to it any more. */
+  function endHeld({ kind, subjectId }: TokenRow): void {
+    if (kind !== 'desktop') return;
+    core.endHeld(subjectId, unauthorized());
+    sockets.closeOf(subjectId);
   }
 
-  async function desktopCall(request: Request): Promise<Response> {
-    const bearer = bearerOf(request);
+  function desktopOf(request: Request): DesktopPrincipal {
+    const bearer = bearerOf(request.headers.get('authorization'));
     const desktop = access.desktopOf(bearer);
     if (desktop === null) throw access.agentOf(bearer) === null ? unauthorized() : notADesktop();
-    const req = await boundedRequest(request, BODY_BYTES);
-    const context: CallContext = { desktopId: desktop.desktopId, transport: transportOf(request), signal: req.signal };
-    const response = await fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
-    response.headers.set('content-type', JSON_TYPE);
-    return response;
+    return desktop;
   }
 
   async function route(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (pathname.startsWith(`${TRPC_PATH}/`)) return desktopCall(request);
+    if (pathname.startsWith(`${TRPC_PATH}/`)) return trpc(request);
     if (MCP_PATHS.has(pathname)) return mcp.fetch(request);
+    const plain = plainRoutes(request, pathname);
+    if (plain !== null) return plain;
+    if (pathname === '/openapi.json') return json(200, openApiDocument());
     if (pathname === '/healthz') return json(200, { status: 'ok' });
     if (pathname === '/readyz') return readiness();
     return json(404, {
@@ -83,7 +84,7 @@ export function createRelay(options: { ports: Ports; store: StateStore<RelayTabl
 
   function readiness(): Response {
     const { writable, reason } = store.status();
-    if (draining) return json(503, { status: 'draining', reason: 'The relay is about to stop.' });
+    if (draining()) return json(503, { status: 'draining', reason: 'The relay is about to stop.' });
     return writable ? json(200, { status: 'ready' }) : json(503, { status: 'store-unavailable', reason });
   }
 
@@ -91,49 +92,18 @@ export function createRelay(options: { ports: Ports; store: StateStore<RelayTabl
     try {
       return await route(request);
     } catch (error) {
-      return errorResponse(error, ports);
+      return trpcErrorAnswer(logged(error, log));
     }
   }
 
   async function drain(): Promise<void> {
-    draining = true;
-    deadlines.stop();
-    dispatcher.releaseAll();
+    await core.drain();
     await store.synced();
+    sockets.closeAll();
   }
 
-  return { fetch, access, agents, drain };
-}
-
-/** A fault of ours is logged where it happened; the caller gets a neutral text. */
-function loggingFaults(calls: RelayHandlers, { log }: Ports): RelayHandlers {
-  const guard = <I, A>(name: string, call: (input: I, context: CallContext) => Promise<A>) => {
-    return async (input: I, context: CallContext): Promise<A> => {
-      try {
-        return await call(input, context);
-      } catch (error) {
-        const relay = asRelayError(error);
-        if (relay.code === 'internal')
-          log.error('relay.fault', { call: name, desktop_id: context.desktopId, err: error });
-        throw relay;
-      }
-    };
-  };
-  return {
-    sync: guard('sync', calls.sync),
-    control: guard('control', calls.control),
-    complete: guard('complete', calls.complete),
-  };
-}
-
-function bearerOf(request: Request): string {
-  const [scheme, token] = (request.headers.get('authorization') ?? '').split(' ');
-  return scheme?.toLowerCase() === 'bearer' && token ? token : '';
-}
-
-/** A desktop of the plain contract says so; it is a report for people, nothing depends on it. */
-function transportOf(request: Request): CallContext['transport'] {
-  return request.headers.get('x-graph-relay-transport') === 'plain' ? 'plain' : 'long-poll';
+  const acceptSocket: Relay['acceptSocket'] = (socket, desktopId) => sockets.accept(socket, desktopId);
+  return { fetch, acceptSocket, draining, access, agents, calls, drain };
 }
 
 function unauthorized(): RelayError {
@@ -148,22 +118,4 @@ function notADesktop(): RelayError {
     'forbidden',
     "This is an agent's token, and a desktop's is needed here. Make one with `graph-relay token create --desktop NAME`.",
   );
-}
-
-/** Errors before tRPC has the request, in tRPC's own shape, so that a desktop reads one form only. */
-function errorResponse(error: unknown, { log }: Ports): Response {
-  const relay = asRelayError(error);
-  if (relay.code === 'internal') log.error('relay.fault', { err: error });
-  const { http } = ERRORS[relay.code];
-  const data = { relayCode: relay.code, httpStatus: http };
-  const response = json(http, { error: { message: relay.message, code: -32_000, data } });
-  if (relay.code === 'unauthorized') response.headers.set('www-authenticate', 'Bearer');
-  return response;
-}
-
-function json(status: number, body: unknown): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { 'content-type': JSON_TYPE, 'cache-control': 'no-store' },
-  });
 }

@@ -3,8 +3,10 @@
  * which the engine was told to start.
  */
 import { createAgent } from '../../desktop-agent/agent.ts';
-import { createHttpDialer } from '../../desktop-agent/dialer/http-dialer.ts';
+import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
+import { openSocket } from '../../desktop-agent/dialer/open-socket.ts';
 import type { GraphLibrary, LocalSession } from '../../desktop-agent/graph-library.ts';
+import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { Engine, RunOutcome } from '../../desktop-agent/ports.ts';
 import { rehearseDesktop } from '../../desktop-agent/rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
@@ -14,7 +16,8 @@ import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports } from '../../protocol/ports.ts';
 import { stampUs } from './stamp.ts';
 
-const [url = '', token = '', directory = '', project = ''] = process.argv.slice(2);
+const [url = '', token = '', directory = '', project = '', modeName = 'long-poll'] = process.argv.slice(2);
+const mode = modeName as ModeName;
 const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
 
@@ -49,14 +52,14 @@ const engine: Engine = {
 
 await rehearseDesktop(ports);
 const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
-const dialer = createHttpDialer({
+const dialers = createDialers({
   url,
   token: () => token,
   clock: systemClock,
   fetch: globalThis.fetch,
-  transport: 'long-poll',
+  open: openSocket,
 });
-const agent = createAgent({ ports, dialer, store, engine, library });
+const agent = createAgent({ ports, dialers, store, engine, library, mode });
 await agent.sharing.share(project, session.graph_session_id);
 process.once('disconnect', () => {
   void agent

@@ -10,6 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ModeName } from '../../desktop-agent/modes.ts';
 import { localClient } from '../../protocol/host/local-calls.ts';
 import { siblingModule } from '../../protocol/host/sibling-module.ts';
 import { systemClock, systemIds } from '../../protocol/host/system-ports.ts';
@@ -47,9 +48,13 @@ interface Subject {
 const GAP_MS = 10;
 const PROJECT = 'pickup';
 
-export async function measurePickup(options: { rounds: number; runsPerRound: number }): Promise<PickupReport> {
+export async function measurePickup(options: {
+  rounds: number;
+  runsPerRound: number;
+  mode: ModeName;
+}): Promise<PickupReport> {
   const floor = await startFloor();
-  const relay = await startRelay();
+  const relay = await startRelay(options.mode);
   const samples = { floor: [] as number[], pickup: [] as number[], ticket: [] as number[] };
   try {
     for (let round = -1; round < options.rounds; round++) {
@@ -107,7 +112,7 @@ async function startFloor(): Promise<Subject> {
   };
 }
 
-async function startRelay(): Promise<Subject> {
+async function startRelay(mode: ModeName): Promise<Subject> {
   const data = await mkdtemp(join(tmpdir(), 'graph-relay-pickup-'));
   const server = await startChild({
     name: 'relay',
@@ -124,6 +129,7 @@ async function startRelay(): Promise<Subject> {
     token.token,
     join(data, 'desktop'),
     PROJECT,
+    mode,
   ]);
   const { session } = await nextMessage<{ session: string }>(desktop);
   const post = poster({ host: url.hostname, port: Number(url.port) });

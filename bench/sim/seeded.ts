@@ -14,13 +14,24 @@ export function seededRandom(seed: number): Random {
   };
 }
 
+/**
+ * A stream of chance of its own for each name. What one part of a world draws then never depends on what another part
+ * did in the same instant.
+ */
+export function namedRandom(seed: number, name: string): Random {
+  let hash = (seed ^ 0x811c9dc5) >>> 0;
+  for (let index = 0; index < name.length; index++) hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193) >>> 0;
+  return seededRandom(Math.imul(hash ^ (hash >>> 16), 0x85ebca6b));
+}
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 export function seededIds(random: Random): Ids {
-  const hex = (bytes: number) =>
-    Array.from({ length: bytes }, () =>
-      Math.floor(random.next() * 256)
-        .toString(16)
-        .padStart(2, '0'),
-    ).join('');
+  const hex = (bytes: number) => {
+    let text = '';
+    for (let index = 0; index < bytes; index++) text += HEX[Math.floor(random.next() * 256)];
+    return text;
+  };
   return {
     hex,
     uuid() {

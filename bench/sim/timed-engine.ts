@@ -11,12 +11,14 @@ export interface TimedEngineOptions {
   readonly runMs: (run: GraphRun) => number;
   /** From a cancel until the run is over. */
   readonly stopMs?: number;
+  /** How a run ends that nobody stopped; without it, completed. */
+  readonly ending?: (run: GraphRun) => RunOutcome;
   readonly onStart?: (run: GraphRun) => void;
   readonly onEnd?: (run: GraphRun, outcome: RunOutcome) => void;
 }
 
 export function createTimedEngine(options: TimedEngineOptions): Engine {
-  const { clock, stopMs = 0 } = options;
+  const { clock, stopMs = 0, ending = completed } = options;
 
   function start(run: GraphRun): RunningGraph {
     const { promise, resolve } = Promise.withResolvers<RunOutcome>();
@@ -30,10 +32,10 @@ export function createTimedEngine(options: TimedEngineOptions): Engine {
     };
     options.onStart?.(run);
     run.onEvent({ type: 'fleet_started', run_id: run.executionId });
-    const timer = clock.after(options.runMs(run), () => end(outcomeOf('completed', null, run)));
+    const timer = clock.after(options.runMs(run), () => end(ending(run)));
     const cancel = (reason: string) => {
       timer.cancel();
-      clock.after(stopMs, () => end(outcomeOf('cancelled', reason, run)));
+      clock.after(stopMs, () => end(outcomeWithoutResult('cancelled', reason)));
     };
     return { done: promise, cancel };
   }
@@ -41,7 +43,14 @@ export function createTimedEngine(options: TimedEngineOptions): Engine {
   return { start, close: async () => {} };
 }
 
-function outcomeOf(status: RunOutcome['status'], error: string | null, run: GraphRun): RunOutcome {
-  const resultJson = status === 'completed' ? JSON.stringify({ ran: run.name, args: run.args }) : null;
-  return { status, resultJson, error, totalTokens: 0, reportedCost: null };
+function completed(run: GraphRun): RunOutcome {
+  return completedWith({ ran: run.name, args: run.args });
+}
+
+export function completedWith(result: unknown): RunOutcome {
+  return { status: 'completed', resultJson: JSON.stringify(result), error: null, totalTokens: 0, reportedCost: null };
+}
+
+export function outcomeWithoutResult(status: 'failed' | 'cancelled', error: string): RunOutcome {
+  return { status, resultJson: null, error, totalTokens: 0, reportedCost: null };
 }

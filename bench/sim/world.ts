@@ -4,9 +4,9 @@
  * Owns the wiring only. What is asked of the world, and what must hold, is up to the test or the bench.
  */
 import { type Agent, createAgent } from '../../desktop-agent/agent.ts';
-import { createHttpDialer } from '../../desktop-agent/dialer/http-dialer.ts';
+import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
 import type { GraphLibrary, LocalSession } from '../../desktop-agent/graph-library.ts';
-import { LONG_POLL, type RelayMode } from '../../desktop-agent/modes.ts';
+import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { GraphRun, RunOutcome } from '../../desktop-agent/ports.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
 import { createMemoryState } from '../../protocol/host/state/memory-state.ts';
@@ -17,6 +17,7 @@ import { createRelay, type Relay } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
 import { type Fetch, simulatedFetch } from './network.ts';
 import { seededIds, seededRandom } from './seeded.ts';
+import { simulatedSocket } from './sockets.ts';
 import { createTimedEngine } from './timed-engine.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
@@ -32,7 +33,7 @@ export interface WorldOptions {
 }
 
 export interface DesktopOptions {
-  readonly mode?: RelayMode;
+  readonly mode?: ModeName;
   readonly slots?: number;
   /** How long each run takes, in milliseconds. */
   readonly runMs: (run: GraphRun) => number;
@@ -119,26 +120,21 @@ async function startDesktop(given: {
   syncDelayMs: number;
 }): Promise<WorldDesktop> {
   const { ports, clock, relay, desktop, index } = given;
-  const mode = desktop.mode ?? LONG_POLL;
   const happenings: Happening[] = [];
   const session = sessionOf(index, ports);
+  const delayMs = () => given.world.networkMs ?? 0;
+  const open = simulatedSocket({ clock, delayMs, relay, token: given.token });
   let requests = 0;
-  const network = simulatedFetch(clock, { delayMs: () => given.world.networkMs ?? 0 }, relay.fetch);
+  const network = simulatedFetch(clock, { delayMs }, relay.fetch);
   const fetch: Fetch = (input, init) => {
     requests++;
     return network(input, init);
   };
   const agent = createAgent({
     ports,
-    mode,
+    mode: desktop.mode ?? 'auto',
     slots: desktop.slots ?? 1,
-    dialer: createHttpDialer({
-      url: 'http://relay.test',
-      token: () => given.token,
-      clock,
-      fetch,
-      transport: mode.name,
-    }),
+    dialers: createDialers({ url: 'http://relay.test', token: () => given.token, clock, fetch, open }),
     store: createMemoryState<DesktopTables>({ tables: DESKTOP_TABLES, clock, syncDelayMs: given.syncDelayMs }),
     library: libraryOf(session),
     engine: createTimedEngine({

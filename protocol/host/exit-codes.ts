@@ -19,6 +19,8 @@ export const EXIT_CODES = {
   unauthorized: 21,
   /** The relay knows this token and refuses it here, for example an agent's token on a desktop. */
   forbidden: 22,
+  /** Relay and desktop have no version of the protocol in common. One of them has to be updated first. */
+  'unsupported-protocol': 23,
 } as const;
 
 export type ExitName = keyof typeof EXIT_CODES;

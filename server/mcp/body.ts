@@ -5,9 +5,12 @@
  */
 import { asRelayError } from '../../protocol/errors.ts';
 import { readBody } from '../body.ts';
+import { type InexactPlace, parseExactly } from '../exact-json.ts';
 import { type Refusal, RPC } from './responses.ts';
 
-export type Body = { readonly json: unknown } | { readonly refusal: Refusal };
+export type Body =
+  | { readonly json: unknown; readonly inexact: readonly InexactPlace[] }
+  | { readonly refusal: Refusal };
 
 export async function readJsonBody(request: Request, maxBytes: number): Promise<Body> {
   let bytes: Uint8Array;
@@ -18,7 +21,7 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
     return code === 'too-large' ? { refusal: { status: 413, code: RPC.http, message } } : unreadable(message);
   }
   try {
-    return { json: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
+    return parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     return unreadable('The request body is not JSON in UTF-8. Post one JSON-RPC message.');
   }

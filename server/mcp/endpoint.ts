@@ -7,6 +7,7 @@
 import { MCP_BODY_BYTES } from '../../protocol/limits.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
 import type { AgentApi } from '../agent-api.ts';
+import { markInexact } from '../exact-json.ts';
 import { readJsonBody } from './body.ts';
 import { type Authenticate, identify, refusalFor, toolCallsOf } from './gate.ts';
 import { RPC, refuse, withCharset } from './responses.ts';
@@ -39,6 +40,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     if (refusal !== null) return refusal;
     if (body === null) return refuseMethod();
     if ('refusal' in body) return refuse(body.refusal);
+    for (const { input } of toolCallsOf(json)) markInexact(input, body.inexact);
     const agent = identity.kind === 'agent' ? identity.agent : null;
     return serve({ request, body: json, agent, mayHold: mayHold(json) });
   }

@@ -11,6 +11,8 @@ import { AgentError } from '../agent-api.ts';
 const PROBLEMS_SHOWN = 3;
 /** Length of a foreign input's name in a refusal. */
 const NAME_CHARS = 40;
+/** Length of the way to what is wrong. */
+const PATH_CHARS = 100;
 
 export interface JsonSchema {
   readonly type: 'object';
@@ -26,6 +28,7 @@ export interface JsonSchema {
 export function publishedSchema(schema: z.ZodObject): JsonSchema {
   const { $schema: _, ...published } = z.toJSONSchema(schema, {
     io: 'input',
+    unrepresentable: 'any',
     override({ zodSchema, jsonSchema }) {
       delete jsonSchema.pattern;
       if (zodSchema._zod.def.type !== 'record') return;
@@ -62,7 +65,7 @@ function describeIssue(issue: z.core.$ZodIssue, input: unknown): string {
       .map((key) => `${cleanText(key, NAME_CHARS)} is not an input of this tool`)
       .join('; ');
   }
-  const path = issue.path.map(String).join('.') || 'the input';
+  const path = cleanText(issue.path.map(String).join('.'), PATH_CHARS) || 'the input';
   return `${path} ${describeProblem(issue, valueAt(input, issue.path))}`;
 }
 
@@ -92,21 +95,4 @@ const EXPECTED: Readonly<Record<string, string>> = {
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce((value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key], input);
-}
-
-/**
- * Whether arrays and objects are nested in more than `levels` levels. Walks level by level and not recursively, since
- * what it guards against is a value that overflows the stack.
- */
-export function isDeeperThan(value: unknown, levels: number): boolean {
-  let level = [value].filter(isContainer);
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth === levels) return true;
-    level = level.flatMap((container) => Object.values(container).filter(isContainer));
-  }
-  return false;
-}
-
-function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }

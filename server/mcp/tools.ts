@@ -1,14 +1,16 @@
 /**
  * The four tools: names, texts, input schemas, scopes, and which call of the agent API each one is.
  *
- * `run_graph_session` is published word for word; so are names, scopes and input names of its siblings. Their texts
- * are ours, and each says which tool comes next. Must not know how calls arrive or how answers are packed.
+ * `run_graph_session` is published word for word, and takes `start_within_seconds` besides. So are names, scopes and
+ * input names of its siblings; their texts are ours, and each says which tool comes next. Must not know how calls arrive or how answers are packed.
  */
 import { z } from 'zod';
 import { commandIdSchema, graphSessionIdSchema, projectIdSchema } from '../../protocol/ids.ts';
-import { IDEMPOTENCY_KEY_CHARS, JSON_DEPTH, LIST_LIMIT, WAIT_MAX_MS } from '../../protocol/limits.ts';
+import { isCleanText } from '../../protocol/json-text.ts';
+import { IDEMPOTENCY_KEY_CHARS, LIST_LIMIT, START_WITHIN_SECONDS, WAIT_MAX_MS } from '../../protocol/limits.ts';
 import type { AgentApi, AgentPrincipal, AgentScope } from '../agent-api.ts';
-import { checkInput, isDeeperThan, type JsonSchema, publishedSchema } from './tool-input.ts';
+import { runArgumentsSchema } from './run-arguments.ts';
+import { checkInput, type JsonSchema, publishedSchema } from './tool-input.ts';
 
 export interface ToolCaller {
   readonly agent: AgentPrincipal;
@@ -88,6 +90,16 @@ const listGraphSessions = defineTool({
   call: (api, { agent }, { project_id, limit }) => api.listSessions(agent, { project_id, limit }),
 });
 
+const { min: KEY_MIN, max: KEY_MAX } = IDEMPOTENCY_KEY_CHARS;
+
+/** Any text. zod's own bounds would count code points; ours are UTF-16 units, as everywhere. */
+const idempotencyKeySchema = z
+  .string()
+  .refine((key) => key.length >= KEY_MIN, `must have at least ${KEY_MIN} characters`)
+  .refine((key) => key.length <= KEY_MAX, `must have at most ${KEY_MAX} characters`)
+  .refine(isCleanText, 'holds a lone surrogate or a NUL character')
+  .meta({ minLength: KEY_MIN, maxLength: KEY_MAX });
+
 const runGraphSession = defineTool({
   name: 'run_graph_session',
   title: 'Run a Graph session',
@@ -97,11 +109,16 @@ const runGraphSession = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: true },
   input: z.strictObject({
     graph_session_id: graphSessionIdSchema,
-    arguments: z
-      .record(z.string(), z.unknown())
-      .refine((value) => !isDeeperThan(value, JSON_DEPTH), `is nested deeper than ${JSON_DEPTH} levels`)
-      .optional(),
-    idempotency_key: z.string().min(IDEMPOTENCY_KEY_CHARS.min).max(IDEMPOTENCY_KEY_CHARS.max),
+    arguments: runArgumentsSchema.optional(),
+    idempotency_key: idempotencyKeySchema,
+    start_within_seconds: z
+      .int()
+      .min(START_WITHIN_SECONDS.min)
+      .max(START_WITHIN_SECONDS.max)
+      .optional()
+      .describe(
+        'The run expires when it has not started within this time, so that it does not fire when nobody expects it.',
+      ),
   }),
   call: (api, { agent }, input) => api.runSession(agent, { ...input, arguments: input.arguments ?? {} }),
 });
@@ -131,7 +148,7 @@ const getGraphRun = defineTool({
   async call(api, { agent, signal }, { command_id, wait_seconds = 0 }) {
     const granted = Math.min(wait_seconds, WAIT_MAX_SECONDS);
     const run = await api.getRun(agent, { command_id, waitMs: Math.round(granted * 1_000), signal });
-    return granted === wait_seconds ? run : { ...run, wait_seconds_granted: granted };
+    return granted === wait_seconds ? run : { wait_seconds_granted: granted, ...run };
   },
 });
 

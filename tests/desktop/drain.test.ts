@@ -1,6 +1,5 @@
 /** Stopping: nothing new is taken, what runs may finish, what has ended is delivered. */
 import t from 'tap';
-import { PLAIN } from '../../desktop-agent/modes.ts';
 import { command, ids, restartDesktop, startDesktop } from './support.ts';
 
 const GRACE = 60_000;
@@ -13,7 +12,8 @@ t.test('a desktop that drains takes its held sync back and takes nothing new (C4
   t.equal(await ended, 'stopped');
   relay.offer(command());
   await clock.advance(120_000);
-  t.equal(relay.syncs.length, syncs);
+  t.equal(relay.syncs.length, syncs + 1, 'one more, to say goodbye');
+  t.match(relay.syncs.at(-1), { capacity: 0, hold_ms: 0, leaving: 'stopping' });
   t.equal(ran.length, 0);
 });
 
@@ -41,7 +41,7 @@ t.test('what takes longer than the grace is stopped, and that is delivered too',
 });
 
 t.test('what was taken and not begun is left to the relay, which offers it again (C42)', async (t) => {
-  const desktop = await startDesktop({ mode: PLAIN, runMs: 5_000 });
+  const desktop = await startDesktop({ mode: 'plain', runMs: 5_000 });
   const offered = Array.from({ length: 50 }, () => command());
   desktop.relay.offer(...offered);
   await desktop.clock.advance(27_000);

@@ -155,7 +155,7 @@ t.test('a dead hold or ack does not stop the desktop: it gives up and goes on (C
     await clock.advance(1_000);
   }
   t.ok(requests >= 4, `${requests} held requests in two minutes`);
-  t.match(desktop.lines.find(({ event }) => event === 'relay.disconnected')?.fields, { code: 'deadline-exceeded' });
+  t.match(desktop.lines.find(({ event }) => event === 'relay.hold-cut')?.fields, { code: 'deadline-exceeded' });
 });
 
 t.test('a call that its caller takes back ends at once and leaves no timer', async (t) => {
@@ -235,7 +235,7 @@ t.test("the relay's own refusals arrive with their codes, and no token is in any
   t.notMatch(JSON.stringify([String(error), (error as Error).stack]), /grd_wrong/);
   const unknown = over(desk.token).complete(COMPLETE, { signal: never });
   await t.rejects(site.clock.settle(unknown), { code: 'unknown-command' });
-  const bad = over(desk.token).complete({ ...COMPLETE, error: 'a\0b' }, { signal: never });
+  const bad = over(desk.token).control({ ...CONTROL, command_id: 'no id' }, { signal: never });
   await t.rejects(site.clock.settle(bad), { code: 'invalid-input' });
 });
 

@@ -109,6 +109,7 @@ t.test(
           execution_id: IDS.executionId,
           status: 'completed',
           result_truncated: true,
+          result_chars: envelope(resultJson).length,
         });
       t.ok(completeInputSchema.safeParse(completion).success);
     }

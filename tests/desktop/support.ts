@@ -6,7 +6,7 @@ import { createTimedEngine } from '../../bench/sim/timed-engine.ts';
 import { VirtualClock } from '../../bench/sim/virtual-clock.ts';
 import { type Agent, createAgent } from '../../desktop-agent/agent.ts';
 import type { GraphLibrary, LocalSession } from '../../desktop-agent/graph-library.ts';
-import { LONG_POLL, type RelayMode } from '../../desktop-agent/modes.ts';
+import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { CallOptions, Dialer, RunOutcome } from '../../desktop-agent/ports.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
 import { RelayError } from '../../protocol/errors.ts';
@@ -18,6 +18,7 @@ import type {
   ControlAnswer,
   ControlInput,
   OfferedCommand,
+  ProbeAnswer,
   SyncAnswer,
   SyncInput,
 } from '../../protocol/schemas.ts';
@@ -67,6 +68,10 @@ export class ScriptedRelay implements Dialer {
 
   get completions(): (CompleteInput & { at: number })[] {
     return this.calls.flatMap(({ at, complete }) => (complete ? { ...complete, at } : []));
+  }
+
+  async probe(): Promise<ProbeAnswer> {
+    return { held_ms: 0, server_now_ms: this.#clock.now() };
   }
 
   /** Questions whether a command of ours may start: without the rehearsal of a command that nobody knows. */
@@ -142,7 +147,7 @@ export interface Ran {
 }
 
 export interface DesktopOptions {
-  readonly mode?: RelayMode;
+  readonly mode?: ModeName;
   readonly slots?: number;
   readonly runMs?: number;
   readonly syncDelayMs?: number;
@@ -251,8 +256,9 @@ function assemble(
     },
   });
   const dialer = dialerOf?.(clock) ?? relay;
-  const { mode = LONG_POLL, slots = 1 } = options;
-  const agent = createAgent({ ports, dialer, store, engine, library, mode, slots });
+  const { mode = 'long-poll', slots = 1 } = options;
+  const dialers = { 'long-poll': dialer, websocket: dialer, plain: dialer };
+  const agent = createAgent({ ports, dialers, store, engine, library, mode, slots });
   return { clock, ports, relay, agent, store, library, ran, lines, ended: Promise.resolve(''), options };
 }
 

@@ -55,7 +55,14 @@ export function runView(changes: Partial<RunView> = {}): RunView {
     execution_id: null,
     cancel_requested: false,
     ahead: 0,
-    desktop: { online: true, last_seen_at: '2026-11-08T10:00:00.000Z', transport: 'long-poll' },
+    start_by: '2026-11-09T10:00:00.000Z',
+    desktop: {
+      online: true,
+      since: '2026-11-08T10:00:00.000Z',
+      transport: 'long-poll',
+      asleep: false,
+      last_seen_at: '2026-11-08T10:00:00.000Z',
+    },
     timing: {
       queued_at: '2026-11-08T10:00:00.000Z',
       offered_at: null,

@@ -2,6 +2,9 @@ import t from 'tap';
 import { TOOLS } from '../../server/mcp/tools.ts';
 import { answerOf, createWorld, ERAS, message, postOf } from './fixtures.ts';
 
+/** What we take besides: optional, so that a caller of the published tool is served as before. */
+const ADDED = { type: 'integer', minimum: 1, maximum: 604_800 };
+
 /** run_graph_session as the public endpoint lists it, word for word. */
 const PUBLISHED = {
   name: 'run_graph_session',
@@ -27,8 +30,13 @@ async function listed(era: (typeof ERAS)[number]) {
 }
 
 for (const era of ERAS) {
-  t.test(`run_graph_session is listed exactly as published, to clients of ${era}`, async (t) => {
+  t.test(`run_graph_session is listed as published, and one optional input, to clients of ${era}`, async (t) => {
     const { title, _meta, ...tool } = (await listed(era)).tools[1];
+    const { start_within_seconds, ...properties } = tool.inputSchema.properties;
+    const { description, ...bounds } = start_within_seconds;
+    t.strictSame(bounds, ADDED);
+    t.type(description, 'string');
+    tool.inputSchema.properties = properties;
     // The published listing was trimmed; the protocol requires the schema's own type.
     t.strictSame(tool, { ...PUBLISHED, inputSchema: { type: 'object', ...PUBLISHED.inputSchema } });
     t.type(title, 'string');

@@ -6,9 +6,10 @@
  *   socket, over which the command line talks to it. The desktop may listen on no TCP port: it is not allowed any.
  * - `--allow-read`, `--allow-write`: the data folder. The desktop also reads its sandbox, a worker with a WebAssembly
  *   file, and what that imports. Deno reads all other modules without a permission.
- * - `--allow-env`: our own variables, and those that libraries look at when they are loaded: thread-stream (of pino)
- *   NODE_V8_COVERAGE, colorette (of pino-pretty) the rest.
- * - `--allow-sys=hostname`: pino asks for it when it is loaded; it is in no line of our log.
+ * - `--allow-env`: our own variables, those that name a proxy, and those that libraries look at when they are loaded: ws
+ *   WS_NO_*, thread-stream (of pino) NODE_V8_COVERAGE, colorette (of pino-pretty) the rest.
+ * - `--allow-sys`: pino asks for `hostname` when it is loaded; it is in no line of our log. The desktop looks at
+ *   `networkInterfaces` to see that it is in another network.
  *
  * `--allow-run=PROGRAM` comes on top when the desktop is started with `--agent-command PROGRAM`.
  */
@@ -23,9 +24,19 @@ export interface DenoPlaces {
   readonly program: string;
 }
 
-const LIBRARY_VARIABLES = ['NODE_V8_COVERAGE', 'TERM', 'CI', 'GITHUB_ACTIONS', 'GITLAB_CI', 'CIRCLECI'];
+const LIBRARY_VARIABLES = [
+  'WS_NO_BUFFER_UTIL',
+  'WS_NO_UTF_8_VALIDATE',
+  'NODE_V8_COVERAGE',
+  'TERM',
+  'CI',
+  'GITHUB_ACTIONS',
+  'GITLAB_CI',
+  'CIRCLECI',
+];
 const SERVER_VARIABLES = ['GRAPH_RELAY_DATA', 'GRAPH_RELAY_URL', ...LIBRARY_VARIABLES];
-const DESKTOP_VARIABLES = ['GRAPH_RELAY_TOKEN', ...SERVER_VARIABLES];
+const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY'];
+const DESKTOP_VARIABLES = ['GRAPH_RELAY_TOKEN', 'GRAPH_RELAY_CA', ...PROXY_VARIABLES, ...SERVER_VARIABLES];
 
 export function denoServerFlags({ data, address }: DenoPlaces): string[] {
   return [
@@ -45,7 +56,7 @@ export function denoDesktopFlags({ data, address, program }: DenoPlaces): string
     `--allow-read=${[data, ...sandboxFiles(program)].join(',')}`,
     `--allow-write=${data}`,
     `--allow-env=${DESKTOP_VARIABLES.join(',')}`,
-    '--allow-sys=hostname',
+    '--allow-sys=hostname,networkInterfaces',
   ];
 }
 

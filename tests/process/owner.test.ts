@@ -63,11 +63,13 @@ t.test('sessions, projects and status answer the same with the desktop running a
   t.same(online, offline);
   t.match(await ownerJson(t, data, 'status'), {
     connected: true,
-    mode: 'long-poll',
+    transport: { transport: 'long-poll' },
     running: 0,
     outbox: { pending: 0 },
   });
-  t.match(await owner(t, data, 'status'), { stdout: /^connected \(long-poll, epoch 1\)\n0 running, 0 completions/ });
+  t.match(await owner(t, data, 'status'), {
+    stdout: /^connected \(long-poll, epoch 1\): the first choice\n0 running, 0 completions/,
+  });
   t.match(await owner(t, data, 'projects'), { stdout: 'home  1 shared\n' });
   const [sessions] = online as [ShownSession[]];
   t.same(

@@ -45,6 +45,8 @@ const MOVES: Readonly<Record<CommandStatus, Readonly<Record<string, CommandStatu
     cancel: 'cancelled',
     withdraw: 'cancelled',
     expire: 'expired',
+    // Its desktop may have had it: it is not run again.
+    interrupt: 'failed',
   },
   offered: {
     offer: 'offered',
@@ -57,6 +59,7 @@ const MOVES: Readonly<Record<CommandStatus, Readonly<Record<string, CommandStatu
     cancel: 'cancelled',
     withdraw: 'cancelled',
     expire: 'expired',
+    interrupt: 'failed',
   },
   running: {
     'complete well': 'completed',

@@ -19,7 +19,13 @@ function failing(error: unknown) {
   const fail = async () => {
     throw error;
   };
-  const router = createRelayRouter({ sync: fail, control: fail, complete: fail });
+  const router = createRelayRouter({
+    sync: fail,
+    control: fail,
+    complete: fail,
+    probe: fail,
+    unreadableCompletion: async () => {},
+  });
   const context: CallContext = { desktopId: 'd', transport: 'plain', signal: new AbortController().signal };
   return (req: Request) => fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
 }
@@ -61,7 +67,7 @@ t.test('an error class says what a retry is good for', async (t) => {
   const of = (retry: string) => CODES.filter((code) => ERRORS[code].retry === retry).sort();
   t.same(of('reauthenticate'), ['unauthorized']);
   t.same(of('redial'), ['deadline-exceeded', 'shutting-down']);
-  t.same(of('backoff'), ['internal', 'not-a-relay', 'queue-full', 'store-unavailable', 'unreachable']);
+  t.same(of('backoff'), ['internal', 'not-a-relay', 'queue-full', 'store-unavailable', 'too-many-held', 'unreachable']);
   for (const code of of('never')) t.ok(ERRORS[code].http < 500, `${code} is the caller's`);
 });
 

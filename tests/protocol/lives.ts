@@ -31,6 +31,7 @@ const QUEUED: CommandLife = {
   totalTokens: null,
   reportedCost: null,
   result: 'none',
+  resultChars: null,
 };
 const OFFERED: CommandLife = { ...QUEUED, status: 'offered', offeredAt: 1_500, offers: 1, epoch: 2 };
 const RUNNING: CommandLife = { ...OFFERED, status: 'running', startedAt: 2_000, executionId: EXECUTION };

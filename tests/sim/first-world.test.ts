@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createWorld, type World, type WorldDesktop } from '../../bench/sim/world.ts';
-import { LONG_POLL, PLAIN } from '../../desktop-agent/modes.ts';
+import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { AgentPrincipal } from '../../server/agent-api.ts';
 
 const SECOND = 1_000;
@@ -38,7 +38,7 @@ t.test('a run queued during a hold starts without waiting for any timer', async 
 t.test('in plain mode the same run waits for the next 20 s tick', async (t) => {
   const world = await createWorld({
     seed: 1,
-    desktops: [{ mode: PLAIN, runMs: () => 5 * SECOND }],
+    desktops: [{ mode: 'plain', runMs: () => 5 * SECOND }],
     networkMs: 20,
   });
   const [desktop] = world.desktops as [WorldDesktop];
@@ -58,8 +58,10 @@ t.test('in plain mode the same run waits for the next 20 s tick', async (t) => {
   t.equal(run.timing.transport, 'plain');
 });
 
-for (const mode of [LONG_POLL, PLAIN]) {
-  t.test(`five runs at once go one after another, in order (${mode.name})`, async (t) => {
+const MODES: readonly ModeName[] = ['auto', 'websocket', 'plain'];
+
+for (const mode of MODES) {
+  t.test(`five runs at once go one after another, in order (${mode})`, async (t) => {
     const world = await createWorld({
       seed: 2,
       desktops: [{ mode, runMs: () => 10 * SECOND }],
@@ -177,7 +179,7 @@ t.test('a share that is withdrawn ends what waits, with the text of the contract
 
 t.test('an idle hour of holds costs hardly more requests than an hour of polling', async (t) => {
   const requestsPerHour: number[] = [];
-  for (const mode of [PLAIN, LONG_POLL]) {
+  for (const mode of ['plain', 'long-poll'] as const) {
     const world = await createWorld({ seed: 9, desktops: [{ mode, runMs: () => SECOND }], networkMs: 20 });
     const [desktop] = world.desktops as [WorldDesktop];
     const before = desktop.requests();

@@ -1,0 +1,39 @@
+/** Every rule that a history is held to. */
+import { acceptedRunsExist, storedCompletionsStay, toldIsOnDisk } from './accepted.ts';
+import type { Checker } from './checker.ts';
+import { keysAreTheAgentsOwn, oneKeyOneRun, otherArgumentsAreRefused } from './keys.ts';
+import { heldIsBounded, holdsEnd, noHotLoop } from './requests.ts';
+import { endsHaveCauses, ownRunsOnly, resultIsTheEngines } from './results.ts';
+import {
+  epochsAreUnique,
+  neverAfterItsEnd,
+  onItsOwnDesktop,
+  onlyTheLiveInstance,
+  runsOnce,
+  withinSlots,
+} from './runs.ts';
+import { cancelledStays, endsStay, noStepBack } from './statuses.ts';
+
+export const ALL_CHECKERS: readonly Checker[] = [
+  acceptedRunsExist,
+  storedCompletionsStay,
+  toldIsOnDisk,
+  runsOnce,
+  neverAfterItsEnd,
+  withinSlots,
+  onlyTheLiveInstance,
+  epochsAreUnique,
+  onItsOwnDesktop,
+  noStepBack,
+  endsStay,
+  cancelledStays,
+  resultIsTheEngines,
+  ownRunsOnly,
+  endsHaveCauses,
+  oneKeyOneRun,
+  otherArgumentsAreRefused,
+  keysAreTheAgentsOwn,
+  heldIsBounded,
+  holdsEnd,
+  noHotLoop,
+];

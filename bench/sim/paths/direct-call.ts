@@ -1,0 +1,29 @@
+/** One call of the short way: a handler is called with a copy of the input, and its answer or error is copied back. */
+import type { CallContext, RelayHandlers } from '../../../protocol/api.ts';
+import { asRelayError, type ErrorCode } from '../../../protocol/errors.ts';
+import type { CallKind } from '../history.ts';
+
+export interface Call {
+  readonly kind: CallKind;
+  readonly input: unknown;
+}
+
+/** An answer as it travels: what a handler returned, or the error that it threw. */
+export type Reply =
+  | { readonly value: unknown }
+  | { readonly error: { readonly code: ErrorCode; readonly message: string } };
+
+/** Calls a handler with a copy of the input, as if it had come from elsewhere. Never rejects. */
+export async function callHandler(calls: RelayHandlers, call: Call, context: CallContext): Promise<Reply> {
+  try {
+    const handler = calls[call.kind] as (input: unknown, context: CallContext) => Promise<unknown>;
+    return { value: copy(await handler(copy(call.input), context)) };
+  } catch (error) {
+    const { code, message } = asRelayError(error);
+    return { error: { code, message } };
+  }
+}
+
+function copy(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,42 @@
+/** How a desktop's calls get to the relay in a simulated world: the whole stack, or a short way to the same handlers. */
+import type { Dialers } from '../../../desktop-agent/transports.ts';
+import type { RelayHandlers } from '../../../protocol/api.ts';
+import type { Random } from '../../../protocol/ports.ts';
+import type { ServerSocket } from '../../../server/desktop-sockets.ts';
+import type { Relay } from '../../../server/relay.ts';
+import type { SocketWireOptions } from '../faults/socket-wire.ts';
+import type { Wire } from '../faults/wire.ts';
+import type { CallKind } from '../history.ts';
+import type { Life } from '../hosts/machine.ts';
+import type { Settling } from '../virtual-clock.ts';
+
+export type PathName = 'full' | 'direct';
+
+/** A relay process that serves. */
+export interface ServingRelay {
+  readonly relay: Relay;
+  /** The desktops' handlers, with whatever defect a test gave them. */
+  readonly calls: RelayHandlers;
+}
+
+/** What a path needs to reach the relay for one instance of a desktop. */
+export interface DialGiven {
+  readonly life: Life;
+  readonly wire: Wire;
+  readonly sockets: SocketWireOptions;
+  /** The relay process that serves now. Never asked while there is none. */
+  readonly serving: () => ServingRelay;
+  readonly desktopId: string;
+  readonly token: string;
+  /** A stream of chance for each kind of call. */
+  readonly randomOf: (kind: CallKind) => Random;
+}
+
+export interface Path {
+  readonly name: PathName;
+  /** What an event of this path sets in motion. */
+  readonly settling: Settling;
+  dialers(given: DialGiven): Dialers;
+  /** Takes over a WebSocket on the relay's side. */
+  accept(serving: ServingRelay, socket: ServerSocket, desktopId: string): void;
+}

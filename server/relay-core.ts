@@ -1,0 +1,95 @@
+/**
+ * The relay without its routes: the books, who acts on them, and the calls of both sides.
+ *
+ * Owns how these parts are put together. Knows no request and no path.
+ */
+import type { CallContext, RelayHandlers } from '../protocol/api.ts';
+import { asRelayError, type RelayError } from '../protocol/errors.ts';
+import type { Ports, StateStore } from '../protocol/ports.ts';
+import type { AgentApi } from './agent-api.ts';
+import { createAgentCalls } from './agent-calls.ts';
+import { CommandBook } from './command-book.ts';
+import { Deadlines } from './deadlines.ts';
+import { DesktopBook } from './desktop-book.ts';
+import { createDesktopCalls } from './desktop-calls.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { Draining } from './draining.ts';
+import { HeldRequests } from './held-requests.ts';
+import { logCommandLife } from './log-events.ts';
+import { createPlainCalls, type PlainCalls } from './plain-calls.ts';
+import { PlainLeases } from './plain-leases.ts';
+import type { RelayLimits } from './relay-limits.ts';
+import { Retention } from './retention.ts';
+import type { RelayTables } from './rows.ts';
+
+export interface RelayCoreOptions {
+  readonly ports: Ports;
+  readonly store: StateStore<RelayTables>;
+  readonly limits: RelayLimits;
+}
+
+export interface RelayCore {
+  readonly agents: AgentApi;
+  readonly calls: RelayHandlers;
+  readonly plainCalls: PlainCalls;
+  readonly draining: () => boolean;
+  /** Ends what this desktop holds: it may not come in any more. */
+  endHeld(desktopId: string, error: RelayError): void;
+  /** Ends what is held and takes nothing new. */
+  drain(): Promise<void>;
+}
+
+export function createRelayCore({ ports, store, limits }: RelayCoreOptions): RelayCore {
+  const { clock, log } = ports;
+  const commands = new CommandBook({ store, clock, log });
+  const desktops = new DesktopBook({ store, clock });
+  const dispatcher = new Dispatcher({ commands, clock });
+  const leases = new PlainLeases({ clock, commands });
+  const onReturned = (desktopId: string) => dispatcher.dispatch(desktopId);
+  const deadlines = new Deadlines({ clock, commands, desktops, leases, onReturned });
+  const retention = new Retention({ clock, log, commands, limits });
+  const held = new HeldRequests(limits.heldPerDesktop);
+  const waits = new HeldRequests(limits.waitsPerAgent);
+  const draining = new Draining({ ports, dispatcher, held, waits });
+  logCommandLife(commands, log);
+
+  const books = { ports, store, commands, desktops, dispatcher, draining };
+  const hasProject = (projectId: string) => store.rows('project').has(projectId);
+  const desktopBooks = { ...books, hasProject, held };
+
+  return {
+    agents: createAgentCalls({ ...books, waits, limits }),
+    calls: loggingFaults(createDesktopCalls(desktopBooks), ports),
+    plainCalls: createPlainCalls({ ...desktopBooks, leases }),
+    draining: () => draining.begun,
+    endHeld: (desktopId, error) => void dispatcher.syncs.get(desktopId)?.fail(error),
+    async drain() {
+      deadlines.stop();
+      retention.stop();
+      await draining.begin();
+    },
+  };
+}
+
+/** A fault of ours is logged where it happened; the caller gets a neutral text. */
+function loggingFaults(calls: RelayHandlers, { log }: Ports): RelayHandlers {
+  const guard = <I, A>(name: string, call: (input: I, context: CallContext) => Promise<A>) => {
+    return async (input: I, context: CallContext): Promise<A> => {
+      try {
+        return await call(input, context);
+      } catch (error) {
+        const relay = asRelayError(error);
+        if (relay.code === 'internal')
+          log.error('relay.fault', { call: name, desktop_id: context.desktopId, err: error });
+        throw relay;
+      }
+    };
+  };
+  return {
+    sync: guard('sync', calls.sync),
+    control: guard('control', calls.control),
+    complete: guard('complete', calls.complete),
+    probe: guard('probe', calls.probe),
+    unreadableCompletion: calls.unreadableCompletion,
+  };
+}

@@ -1,0 +1,33 @@
+/** The limits that an owner may set to other numbers; why each is as it is, is said in `protocol/limits.ts`. */
+import {
+  HELD_PER_DESKTOP,
+  KEY_RETENTION_MS,
+  QUEUED_PER_DESKTOP,
+  QUEUED_PER_PROJECT,
+  RUN_RETENTION_MS,
+  RUNS_KEPT,
+  START_BY_DEFAULT_MS,
+  WAITS_PER_AGENT,
+} from '../protocol/limits.ts';
+
+export interface RelayLimits {
+  readonly queuedPerDesktop: number;
+  readonly queuedPerProject: number;
+  readonly heldPerDesktop: number;
+  readonly waitsPerAgent: number;
+  readonly startByDefaultMs: number;
+  readonly runRetentionMs: number;
+  readonly runsKept: number;
+  readonly keyRetentionMs: number;
+}
+
+export const DEFAULT_LIMITS: RelayLimits = {
+  queuedPerDesktop: QUEUED_PER_DESKTOP,
+  queuedPerProject: QUEUED_PER_PROJECT,
+  heldPerDesktop: HELD_PER_DESKTOP,
+  waitsPerAgent: WAITS_PER_AGENT,
+  startByDefaultMs: START_BY_DEFAULT_MS,
+  runRetentionMs: RUN_RETENTION_MS,
+  runsKept: RUNS_KEPT,
+  keyRetentionMs: KEY_RETENTION_MS,
+};

@@ -1,0 +1,75 @@
+/**
+ * WebSocket upgrades on the relay's port.
+ *
+ * Owns the raw socket between the request and the open WebSocket: it has an error handler from the first moment, and a
+ * refusal is a complete HTTP answer.
+ */
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { TRPC_PATH } from '../protocol/api.ts';
+import { asRelayError, ERRORS, RelayError } from '../protocol/errors.ts';
+import { BODY_BYTES, RETRY_AFTER_SECONDS } from '../protocol/limits.ts';
+import { namedVersions, PROTOCOL_HEADER, refuseUnservedVersion, SERVED_VERSIONS } from '../protocol/versions.ts';
+import type { DesktopPrincipal } from './access.ts';
+import type { ServerSocket } from './desktop-sockets.ts';
+import { bearerOf } from './http-answers.ts';
+
+export interface UpgradeOptions {
+  readonly desktopOf: (bearer: string) => DesktopPrincipal | null;
+  readonly draining: () => boolean;
+  readonly accept: (socket: ServerSocket, desktopId: string) => void;
+}
+
+export function handleUpgrades(server: Server, options: UpgradeOptions): void {
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: BODY_BYTES, perMessageDeflate: false });
+  server.on('upgrade', (request: IncomingMessage, raw: Duplex, head: Buffer) => {
+    // Without this, a client that resets here would end the process.
+    const ignore = () => raw.destroy();
+    raw.on('error', ignore);
+    const caller = identify(request, options);
+    if (caller instanceof RelayError) {
+      refuse(raw, caller);
+      return;
+    }
+    sockets.handleUpgrade(request, raw, head, (socket) => {
+      raw.off('error', ignore);
+      options.accept(socket, caller.desktopId);
+    });
+  });
+}
+
+/** The desktop that asks for a WebSocket, or why it gets none. */
+function identify(request: IncomingMessage, options: UpgradeOptions): RelayError | DesktopPrincipal {
+  const refused = (code: RelayError['code']) => new RelayError(code, `The WebSocket was refused: ${code}.`);
+  // `new URL` would throw on an address like `//`, and nobody here catches it.
+  const path = URL.parse(request.url ?? '/', 'http://relay.invalid')?.pathname;
+  if (path !== TRPC_PATH) return refused('invalid-input');
+  if (options.draining()) return refused('shutting-down');
+  const desktop = options.desktopOf(bearerOf(request.headers.authorization));
+  if (desktop === null) return refused('unauthorized');
+  try {
+    refuseUnservedVersion(request.headers[PROTOCOL_HEADER]?.toString(), SERVED_VERSIONS);
+    return desktop;
+  } catch (error) {
+    return asRelayError(error);
+  }
+}
+
+function refuse(raw: Duplex, { code, message }: RelayError): void {
+  const { http } = ERRORS[code];
+  const body = JSON.stringify({ error: { message, data: { relayCode: code } } });
+  raw.end(
+    [
+      `HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ''}`,
+      'Connection: close',
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `${PROTOCOL_HEADER}: ${namedVersions(SERVED_VERSIONS)}`,
+      ...(http === 503 ? [`Retry-After: ${RETRY_AFTER_SECONDS}`] : []),
+      '',
+      body,
+    ].join('\r\n'),
+    () => raw.destroy(),
+  );
+}

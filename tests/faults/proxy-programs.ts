@@ -1,0 +1,123 @@
+/**
+ * nginx and haproxy as they come from the distribution: each with a configuration of the test's own, in a folder of the
+ * test's own, in the foreground and on a free port.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { waitFor } from './rig.ts';
+
+export interface ProxyProgram {
+  readonly url: string;
+}
+
+export interface NginxOptions {
+  readonly target: number;
+  readonly readTimeout: string;
+  /** Whether upgrades are passed on. */
+  readonly upgrade: boolean;
+  /** False buffers a request and an answer before they go on, as is the default of nginx. */
+  readonly buffering?: boolean;
+}
+
+/** Why a program cannot be tested here; false when it can. In CI it has to be there. */
+export function missing(program: string): string | false {
+  const found = spawnSync(program, ['-v'], { stdio: 'ignore' }).error === undefined;
+  if (found || process.env.CI) return false;
+  return `${program} is not installed`;
+}
+
+export async function startNginx(t: Test, folder: string, options: NginxOptions): Promise<ProxyProgram> {
+  const port = await freePort();
+  mkdirSync(join(folder, 'temp'), { recursive: true });
+  const upgrade = options.upgrade
+    ? 'proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;'
+    : 'proxy_set_header Connection "";';
+  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path temp/${name};`);
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `worker_processes 1;
+pid nginx.pid;
+error_log error.log;
+events { worker_connections 256; }
+http {
+  access_log off;
+  ${temp.join(' ')}
+  map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+  upstream relay { server 127.0.0.1:${options.target}; keepalive 8; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://relay;
+      proxy_http_version 1.1;
+      proxy_read_timeout ${options.readTimeout};
+      ${upgrade}
+    }
+  }
+}
+`,
+  );
+  await run(t, { program: 'nginx', args: ['-p', `${folder}/`, '-c', 'nginx.conf', '-g', 'daemon off;'], port });
+  return { url: `http://127.0.0.1:${port}` };
+}
+
+export async function startHaproxy(
+  t: Test,
+  folder: string,
+  options: { target: number; serverTimeout: string; tunnelTimeout: string },
+): Promise<ProxyProgram> {
+  const port = await freePort();
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, 'haproxy.cfg'),
+    `defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server ${options.serverTimeout}
+  timeout tunnel ${options.tunnelTimeout}
+frontend front
+  bind 127.0.0.1:${port}
+  default_backend relay
+backend relay
+  server relay 127.0.0.1:${options.target}
+`,
+  );
+  await run(t, { program: 'haproxy', args: ['-db', '-f', join(folder, 'haproxy.cfg')], port });
+  return { url: `http://127.0.0.1:${port}` };
+}
+
+/** Starts it, waits until its port answers, and ends it with the test. */
+async function run(t: Test, { program, args, port }: { program: string; args: string[]; port: number }): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (text) => {
+    said += text;
+  });
+  const ended = once(child, 'exit').catch((error: Error) => {
+    said += error.message;
+  });
+  t.teardown(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
+  await waitFor(`the port of ${program}`, 5_000, async () => {
+    if (child.exitCode !== null || said.includes('ENOENT')) throw new Error(`${program} did not start: ${said}`);
+    return fetch(`http://127.0.0.1:${port}/healthz`).then(
+      () => true,
+      () => null,
+    );
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
