@@ -25,6 +25,7 @@ export class Deadlines {
   readonly #commands: CommandBook;
   readonly #desktops: DesktopBook;
   readonly #leases: PlainLeases;
+  #stopped = false;
   readonly #timers = new Map<string, Timer>();
   readonly #onReturned: (desktopId: string) => void;
 
@@ -46,11 +47,14 @@ export class Deadlines {
   }
 
   stop(): void {
+    this.#stopped = true;
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
   }
 
   #arm(row: CommandRow): void {
+    // A request that ends after the drain changes rows too; a timer for them would keep the process alive.
+    if (this.#stopped) return;
     this.#timers.get(row.commandId)?.cancel();
     this.#timers.delete(row.commandId);
     const delayMs = this.#delay(row);

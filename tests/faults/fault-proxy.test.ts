@@ -10,6 +10,8 @@ import { type Faults, startFaultProxy } from './fault-proxy.ts';
 /** Answers `/MS` after so many milliseconds in two parts, and echoes WebSocket messages. */
 async function target(t: Test) {
   const server = createServer((request, response) => {
+    // The only thing that would differ between two answers.
+    response.sendDate = false;
     const timer = setTimeout(
       () => {
         response.write('first ');

@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { seededRandom } from '../../bench/sim/seeded.ts';
 import { FaultyLink } from './faulty-link.ts';
+import { resetSocket } from './reset-socket.ts';
 
 export type Way = 'up' | 'down';
 
@@ -116,7 +117,7 @@ class TcpProxy implements FaultProxy {
     this.made++;
     if (this.faults.refuse) {
       client.on('error', () => {});
-      client.resetAndDestroy();
+      resetSocket(client);
       return;
     }
     const link = new FaultyLink(client, target, {

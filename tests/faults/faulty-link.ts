@@ -1,6 +1,7 @@
 /** One connection through the fault proxy: two sockets, and what happens to the bytes between them. */
 import { connect, type Socket } from 'node:net';
 import type { Faults, Way } from './fault-proxy.ts';
+import { resetSocket } from './reset-socket.ts';
 
 const HTML_504 = '<html><head><title>504 Gateway Time-out</title></head><body><hr>fault proxy</body></html>';
 const HTML_504_ANSWER = [
@@ -53,7 +54,7 @@ export class FaultyLink {
     this.#cutting = true;
     const { up: server, down: client } = this.#sockets;
     server.destroy();
-    if (cutBy === 'reset') client.resetAndDestroy();
+    if (cutBy === 'reset') resetSocket(client);
     else if (cutBy === 'end') client.end(() => client.destroy());
     else client.end(HTML_504_ANSWER, () => client.destroy());
   }
@@ -79,7 +80,7 @@ export class FaultyLink {
     });
     // A reset goes on as a reset.
     source.on('error', () => {
-      if (!this.#silent && !this.#cutting) sink.resetAndDestroy();
+      if (!this.#silent && !this.#cutting) resetSocket(sink);
     });
     source.on('close', () => {
       this.#stopTimers();

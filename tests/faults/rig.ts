@@ -22,6 +22,7 @@ import { createRelay, type Relay } from '../../server/relay.ts';
 import type { RelayTables } from '../../server/rows.ts';
 import { handleUpgrades } from '../../server/upgrades.ts';
 import { libraryOf, PROJECT } from './one-graph.ts';
+import { resetSocket } from './reset-socket.ts';
 
 /** What a test needs of its test object: who cleans up. */
 export interface Teardown {
@@ -106,7 +107,7 @@ async function serve(ports: Ports, store: MemoryState<RelayTables>, port: number
   });
   async function kill(): Promise<void> {
     const closed = new Promise((done) => server.close(done));
-    for (const socket of sockets) socket.resetAndDestroy();
+    for (const socket of sockets) resetSocket(socket);
     await closed;
     await relay.drain();
   }

@@ -37,27 +37,21 @@ const swallowed: TransportEvent = { type: 'unreachable', silent: true };
 const refused: TransportEvent = { type: 'socket-refused', why: 'the upgrade was answered with status 404' };
 const lost: TransportEvent = { type: 'socket-lost', why: 'closed with code 1006' };
 
+/** A hold that was cut, and the short request after it that was answered. */
+const cutAfter = (afterMs: number, why?: string): [number, TransportEvent][] => [
+  [afterMs, cut(afterMs, why)],
+  [0, answered()],
+];
+
 /** A desktop whose holds were cut after 5 s, twice. */
-const SOCKET = play(START, [
-  [0, answered()],
-  [5 * SECOND, cut(5 * SECOND)],
-  [0, answered()],
-  [5 * SECOND, cut(5 * SECOND)],
-  [0, answered()],
-]);
+const SOCKET = play(START, [...cutAfter(5 * SECOND), ...cutAfter(5 * SECOND)]);
 const PLAIN = play(SOCKET, [
   [0, refused],
   [0, answered()],
 ]);
 
 t.test('two cuts at 15 s shorten the hold to what survives, with the proxy in the reason (C01)', async (t) => {
-  const state = play(START, [
-    [0, answered()],
-    [15 * SECOND, cut(15 * SECOND, GATEWAY)],
-    [0, answered()],
-    [15 * SECOND, cut(15 * SECOND, GATEWAY)],
-    [0, answered()],
-  ]);
+  const state = play(START, [...cutAfter(15 * SECOND, GATEWAY), ...cutAfter(15 * SECOND, GATEWAY)]);
   t.equal(state.transport, 'long-poll');
   t.equal(state.holdMs, 12 * SECOND);
   t.equal(state.holdsCut, 2);
@@ -143,31 +137,15 @@ t.test('holds that end in silence are searched by halves, then by a WebSocket (C
 });
 
 t.test('a shortened hold that never lived is given up at the first cut, one that lived at the second', async (t) => {
-  const shortened = play(START, [
-    [0, answered()],
-    [15 * SECOND, cut(15 * SECOND)],
-    [0, answered()],
-    [15 * SECOND, cut(15 * SECOND)],
-    [0, answered()],
-  ]);
-  const cutAgain: [number, TransportEvent][] = [
-    [10 * SECOND, cut(10 * SECOND)],
-    [0, answered()],
-  ];
-  t.equal(play(shortened, cutAgain).holdMs, 8 * SECOND);
+  const shortened = play(START, [...cutAfter(15 * SECOND), ...cutAfter(15 * SECOND)]);
+  t.equal(play(shortened, cutAfter(10 * SECOND)).holdMs, 8 * SECOND);
   const lived = play(shortened, [[11 * SECOND, answered(11.5 * SECOND)]]);
-  t.equal(play(lived, cutAgain).holdMs, 12 * SECOND);
+  t.equal(play(lived, cutAfter(10 * SECOND)).holdMs, 12 * SECOND);
 });
 
 t.test('holds that are cut within seconds lead to a WebSocket instead of many short requests (C25)', async (t) => {
   for (const afterMs of [200, 3 * SECOND]) {
-    const state = play(START, [
-      [0, answered()],
-      [afterMs, cut(afterMs)],
-      [0, answered()],
-      [afterMs, cut(afterMs)],
-      [0, answered()],
-    ]);
+    const state = play(START, [...cutAfter(afterMs), ...cutAfter(afterMs)]);
     t.equal(state.transport, 'websocket', `cut after ${afterMs} ms`);
     t.match(state.reason, /^held requests were cut 2 times in a row, after .* so the desktop uses a WebSocket$/);
   }
@@ -256,13 +234,7 @@ t.test('a fallback is left when a trial works, and trials grow rarer while they 
 
 t.test('what works in a trial and fails again is tried less often', async (t) => {
   const healed = play(PLAIN, [[TRIAL_MIN_MS, { type: 'trial-worked', transport: 'long-poll' }]]);
-  const again = play(healed, [
-    [0, answered()],
-    [5 * SECOND, cut(5 * SECOND)],
-    [0, answered()],
-    [5 * SECOND, cut(5 * SECOND)],
-    [0, answered()],
-  ]);
+  const again = play(healed, [...cutAfter(5 * SECOND), ...cutAfter(5 * SECOND)]);
   t.equal(again.transport, 'websocket');
   t.equal(again.trialPauseMs, 2 * TRIAL_MIN_MS);
 });

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import t from 'tap';
+import { resetSocket } from './reset-socket.ts';
 import { later, startRelay, waitFor } from './rig.ts';
 import { wireDesktop } from './wire.ts';
 
@@ -52,7 +53,7 @@ t.test('a client that resets before, during or after the upgrade, 100 times, har
     const part = round % 3 === 0 ? text.slice(0, round) : text;
     socket.write(part);
     if (round % 3 === 2) await Promise.race([once(socket, 'data'), later(100)]);
-    socket.resetAndDestroy();
+    resetSocket(socket);
   }
   t.equal((await fetch(`${relay.url}/healthz`)).status, 200);
   await waitFor('the end of all sockets', 5_000, async () => (relay.openSockets() <= 1 ? true : null));
@@ -100,7 +101,7 @@ t.test('frames that are nonsense end at most their own connection', async (t) =>
     t.match(String(head), /^HTTP\/1\.1 101 /, name);
     socket.write(Buffer.from(bytes));
     await Promise.race([once(socket, 'close'), once(socket, 'data'), later(200)]);
-    socket.resetAndDestroy();
+    resetSocket(socket);
   }
   const desktop = wireDesktop(relay.url, token);
   t.match(await desktop.sync(), { epoch: 1 });
