@@ -64,7 +64,6 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   { file: 'tests/contract/drain.test.ts', rule: 'parameters', name: 'bins', reason: 'arithmetic over one list' },
   { file: 'tests/contract/plain-json.test.ts', rule: 'parameters', name: 'sync', reason: 'a request in one line' },
-  { file: 'tests/sim/product-defects.ts', rule: 'file-lines', reason: 'one list of defects' },
   { file: 'server/rehearsal.ts', rule: 'parameters', name: 'post', reason: 'a request in one line, used in one place' },
 ];
 

@@ -42,9 +42,16 @@ export interface SwarmWorld {
   readonly counterOf: (caller: Caller) => Counter;
 }
 
-export async function createSwarmWorld(swarm: Swarm, path: Path, defects: Defects): Promise<SwarmWorld> {
+export interface WorldGiven {
+  readonly path: Path;
+  readonly defects: Defects;
+  /** Whether the world's story is written down. */
+  readonly traced: boolean;
+}
+
+export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: WorldGiven): Promise<SwarmWorld> {
   const clock = new VirtualClock(path.settling);
-  const history = new History(clock);
+  const history = new History(clock, { traced });
   const { seed } = swarm;
   const relay = new RelayHost({ seed, machine: new Machine(clock), history, path, diskMs: swarm.relayDiskMs, defects });
   relay.start();

@@ -1,7 +1,4 @@
-/**
- * Deliberate faults of the product, one for each rule of the simulation, made by wrapping its parts. Each takes away one
- * thing that the product does on purpose.
- */
+/** Deliberate faults of the product, made by wrapping its parts: each takes away one thing that it does on purpose. */
 import type { Defects } from '../../bench/sim/defects.ts';
 import type { RelayHandlers } from '../../protocol/api.ts';
 import type { MemoryImage } from '../../protocol/host/state/memory-state.ts';
@@ -30,14 +27,11 @@ export function relayForgetsRuns(): Defects {
   return { relayImage: (image) => withoutTable(image, 'command') };
 }
 
+const STORED = async () => ({ stored: true, already: false, sync_raised: false }) as const;
+
 /** The end of a run is answered as stored, and is not written. */
 export function completionsAreForgotten(): Defects {
-  return {
-    calls: (calls) => ({
-      ...calls,
-      complete: async () => ({ stored: true, already: false, sync_raised: false }),
-    }),
-  };
+  return { calls: (calls) => ({ ...calls, complete: STORED }) };
 }
 
 /** A restarted desktop does not know what it has begun, and nobody else stops it. */
@@ -242,12 +236,11 @@ export function offersGoAstray(): Defects {
 
 /** The desktop believes that the relay has each completion, and the relay never hears of it. */
 export function completionsAreThrownAway(): Defects {
-  const complete = async () => ({ stored: true, already: false, sync_raised: false }) as const;
   return {
     dialers: (dialers) => ({
-      'long-poll': { ...dialers['long-poll'], complete },
-      websocket: { ...dialers.websocket, complete },
-      plain: { ...dialers.plain, complete },
+      'long-poll': { ...dialers['long-poll'], complete: STORED },
+      websocket: { ...dialers.websocket, complete: STORED },
+      plain: { ...dialers.plain, complete: STORED },
     }),
   };
 }
@@ -293,7 +286,7 @@ function withoutTable(image: MemoryImage, name: string): MemoryImage {
   return { ...image, tables: image.tables.filter(([table]) => table !== name) };
 }
 
-/** The store with some of its methods replaced. Methods of the store keep their own `this`. */
+/** The store with some of its methods replaced. */
 function changed(store: RelayStore, instead: Partial<RelayStore>): RelayStore {
   return {
     rows: (table) => store.rows(table),

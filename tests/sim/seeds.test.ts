@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { failedSeed } from '../../bench/sim/run/batch.ts';
 import { runSeed } from '../../bench/sim/run/run-seed.ts';
+import { everythingFails } from './product-defects.ts';
 
 /** Fixed, so that a failure here is a change of the product and not of luck. `npm run sim` draws on. */
 const DIRECT_SEEDS = range(1, 200);
@@ -41,6 +42,17 @@ t.test('the same seed gives the same trace, here and in another process', async 
   const there = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
   t.equal(here[0]!.traceHash, here[1]!.traceHash);
   t.equal(there.stdout, here[0]!.traceHash);
+});
+
+t.test('a seed that fails says how to repeat it, and tells the life of the command', async (t) => {
+  const result = await runSeed({ seed: 5_002, path: 'direct', defects: everythingFails() });
+  const { replay, violations } = failedSeed(result);
+  t.equal(replay, 'npm run sim -- --seed 5002 --seeds 1');
+  const [told] = violations;
+  t.match(told, { rule: 'every end has a cause that somebody can name', commandId: /^[0-9a-f-]{36}$/ });
+  const story = told!.story.join('\n');
+  for (const step of [/relay +command\.queued/, /ENGINE STARTS/, /ENGINE ENDS completed/, /is told failed/])
+    t.match(story, step);
 });
 
 t.test('another seed gives another trace', async (t) => {

@@ -13,6 +13,8 @@ const OPEN_MS = 26_000;
 const WINDOW_MS = 60_000;
 /** Requests of a desktop in a minute in which nothing happens. */
 const IDLE_REQUESTS = 60;
+/** Where requests are doubled on the way, the second one sends the first one home, which comes again. */
+const DOUBLED_REQUESTS = 2 * IDLE_REQUESTS;
 /** And more for everything that happens: an offer, a start, an end, a change of sharing, a new process. */
 const REQUESTS_PER_EVENT = 8;
 
@@ -67,6 +69,8 @@ function* hotMinutes(facts: readonly Fact[], desktop: string): Iterable<Break> {
   const mine = facts.filter((fact) => 'desktop' in fact && fact.desktop === desktop);
   const sent = factsOf(mine, 'call-sent');
   const events = mine.filter(isWork);
+  const doubled = factsOf(facts, 'fault').some(({ kind, where }) => kind === 'doubled' && where === desktop);
+  const idle = doubled ? DOUBLED_REQUESTS : IDLE_REQUESTS;
   let firstSent = 0;
   let firstEvent = 0;
   let lastEvent = 0;
@@ -75,7 +79,7 @@ function* hotMinutes(facts: readonly Fact[], desktop: string): Iterable<Break> {
     while (lastEvent < events.length && events[lastEvent]!.at <= at) lastEvent++;
     while (firstEvent < lastEvent && events[firstEvent]!.at <= at - WINDOW_MS) firstEvent++;
     const requests = index - firstSent + 1;
-    const allowed = IDLE_REQUESTS + REQUESTS_PER_EVENT * (lastEvent - firstEvent);
+    const allowed = idle + REQUESTS_PER_EVENT * (lastEvent - firstEvent);
     if (requests <= allowed) continue;
     yield {
       at,

@@ -53,8 +53,10 @@ class SimulatedConnection {
   readonly #server: ServerEnd;
   /** Whether the two ends are told of each other's end. */
   readonly #endsSilently: boolean;
-  /** From here on nothing gets through. */
+  /** From here on nothing gets through, in either direction or in one: bytes that are missing hold up all that follow. */
   #dead = false;
+  #deadToRelay = false;
+  #deadToDesktop = false;
   #desktopKnows = false;
 
   constructor(options: SocketWireOptions, given: { life: Life; events: SocketEvents }) {
@@ -85,6 +87,8 @@ class SimulatedConnection {
   }
 
   sendToRelay(text: string): void {
+    this.#deadToRelay ||= this.#isSwallowed(this.#options.sky.weather.loseRequest);
+    if (this.#deadToRelay) return;
     this.#toRelay.send(text, () => {
       if (!this.#dead) this.#server.receive(text);
     });
@@ -95,7 +99,7 @@ class SimulatedConnection {
     if (this.#desktopKnows) return;
     this.#desktopKnows = true;
     this.#toRelay.send(LAST, () => {
-      if (!this.#endsSilently) this.#server.lost();
+      if (!this.#endsSilently && !this.#deadToRelay) this.#server.lost();
     });
   }
 
@@ -121,6 +125,8 @@ class SimulatedConnection {
   }
 
   #sendToDesktop(text: string): void {
+    this.#deadToDesktop ||= this.#isSwallowed(this.#options.sky.weather.loseAnswer);
+    if (this.#deadToDesktop) return;
     this.#toDesktop.send(text, () => {
       if (this.#dead) return;
       this.#options.history.tell(this.#options.caller, 'socket frame');
@@ -128,15 +134,23 @@ class SimulatedConnection {
     });
   }
 
+  /** Now and then a frame is sent again, and nobody notices. Where all are lost, the connection is as good as dead. */
+  #isSwallowed(lost: number): boolean {
+    if (lost < 1) return false;
+    this.#options.history.countFault('socket swallowed');
+    return true;
+  }
+
   #relayEnds(reason: string): void {
     this.#toDesktop.send(LAST, () => {
-      if (!this.#dead) this.#closeAtDesktop(reason);
+      if (!this.#dead && !this.#deadToDesktop) this.#closeAtDesktop(reason);
     });
   }
 
   #relayDied(): void {
     this.#server.forget();
-    if (!this.#endsSilently) this.#toDesktop.send(LAST, () => this.#closeAtDesktop('the connection was reset'));
+    if (this.#endsSilently || this.#deadToDesktop) return;
+    this.#toDesktop.send(LAST, () => this.#closeAtDesktop('the connection was reset'));
   }
 
   /** Somewhere in between the connection is gone: both ends hear of it, or neither. */

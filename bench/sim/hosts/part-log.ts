@@ -5,7 +5,10 @@ import type { History } from '../history.ts';
 /** Never texts of errors: what broke is worded differently on each path. */
 const TOLD_FIELDS = ['status', 'offers', 'epoch', 'code', 'transport', 'from', 'to'] as const;
 
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
 export function partLog(history: History, who: string): Log {
+  if (!history.traced) return SILENT;
   const tell = (event: string, fields: LogFields = {}) => {
     let text = event;
     for (const name of TOLD_FIELDS) if (fields[name] !== undefined) text += ` ${name}=${fields[name]}`;
