@@ -69,7 +69,7 @@ t.test(
     await provider.until(2);
     provider.held[0]?.answer('first', 100);
     // The ceiling is reached while the second runs: it finishes, the waiting third and fourth never start.
-    await new Promise(setImmediate);
+    while (!run.events.some(({ type }) => type === 'agent_refused')) await new Promise(setImmediate);
     provider.held[1]?.answer('second', 70);
     const outcome = await run.done;
     t.equal(outcome.resultJson, '[["first","second","BudgetExceeded","BudgetExceeded"],170,0]');
