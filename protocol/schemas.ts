@@ -119,6 +119,8 @@ export const stopReasonSchema = z.enum([
   'not-shared',
   'expired',
   'ended',
+  /** It waits in the queue: this execution was never told that it may run. */
+  'not-started',
   'session-replaced',
   'unknown-command',
 ]);

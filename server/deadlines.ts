@@ -69,8 +69,6 @@ export class Deadlines {
     const untilExpiry = row.startBy - this.#clock.now();
     if (row.status === 'queued') return untilExpiry;
     if (row.status === 'offered') {
-      // Only its desktop knows what became of it, and says so in its next sync.
-      if (this.#commands.wasOfferedBefore(row) && !isPlainOffer(row)) return untilExpiry;
       return Math.min(isPlainOffer(row) ? this.#leases.leftMs(row) : OFFER_TIMEOUT_MS, untilExpiry);
     }
     if (row.status === 'running') return LOST_AFTER_MS - this.#silentMs(row);
@@ -101,7 +99,7 @@ export class Deadlines {
   /** Whether the desktop has the offered command, as far as its contract lets one know. */
   #isTaken(row: CommandRow): boolean {
     if (isPlainOffer(row)) return this.#leases.leftMs(row) > 0;
-    return this.#commands.wasOfferedBefore(row) || this.#desktops.isHolding(row.desktopId, row.commandId);
+    return this.#desktops.isHolding(row.desktopId, row.commandId);
   }
 
   /** How long nothing has been heard that speaks for this run. */

@@ -31,7 +31,7 @@ export class SyncCall {
     else if (why !== undefined) desktops.left(desktopId, context.transport, { instanceId, why });
     desktops.setHolding(desktopId, input.holding);
     const refused = this.#takeShares(input, desktopId);
-    this.#returnLostOffers(desktopId, epoch);
+    this.#returnLostOffers(desktopId);
 
     const answerFor = (offered: OfferedCommand[]): SyncAnswer => ({
       epoch,
@@ -101,14 +101,12 @@ export class SyncCall {
   }
 
   /** An offer that the desktop does not list was lost on the way: it goes into this same answer. */
-  #returnLostOffers(desktopId: string, epoch: number): void {
+  #returnLostOffers(desktopId: string): void {
     const { commands, desktops } = this.#options;
     for (const row of [...commands.live(desktopId)]) {
       // Not so one of the plain contract: it has a lease, and its desktop does not list anything.
       if (row.status !== 'offered' || isPlainOffer(row) || desktops.isHolding(desktopId, row.commandId)) continue;
-      // An older instance may run it, and only a relay that has ended knew. Never twice is worth more than at once.
-      const mayRun = (row.epoch ?? epoch) < epoch && commands.wasOfferedBefore(row);
-      commands.apply(row.commandId, mayRun ? { type: 'interrupt', text: RESTARTED_DURING_RUN } : { type: 'return' });
+      commands.apply(row.commandId, { type: 'return' });
     }
   }
 }
