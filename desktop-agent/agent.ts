@@ -7,10 +7,12 @@ import type { Ports, StateStore } from '../protocol/ports.ts';
 import { pause } from '../protocol/waiting.ts';
 import { ExecutionJournal } from './execution-journal.ts';
 import type { GraphLibrary } from './graph-library.ts';
+import { recordStart } from './instances.ts';
 import type { ModeName } from './modes.ts';
 import { Outbox } from './outbox.ts';
 import { type PathProbe, watchPath } from './path-watch.ts';
 import type { Engine, GraphEvent } from './ports.ts';
+import { Recovery } from './recovery.ts';
 import { type LoopEnd, RelayLoop } from './relay-loop.ts';
 import type { DesktopTables, OutboxRow } from './rows.ts';
 import { Runner } from './runner.ts';
@@ -77,7 +79,18 @@ export function createAgent(options: AgentOptions): Agent {
     onEvent: options.onEvent ?? (() => {}),
   });
   const instanceId = ports.ids.uuid();
-  const loop: RelayLoop = new RelayLoop({ ports, transports, instanceId, sharing, runner, outbox });
+  const recovery = new Recovery({ ports, journal, outbox, dialer, onForgotten: () => loop.wake('recovered') });
+  let predecessors: readonly string[] = [];
+  const loop: RelayLoop = new RelayLoop({
+    ports,
+    transports,
+    instanceId,
+    predecessors: () => predecessors,
+    recovery,
+    sharing,
+    runner,
+    outbox,
+  });
 
   let ended: Promise<unknown> = Promise.resolve();
 
@@ -88,11 +101,12 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function runLoop(): Promise<LoopEnd> {
-    await journal.recover();
+    predecessors = await recordStart(store, instanceId);
     const stopWatching = watchPath(ports.clock, options.network ?? (() => ''), (reason) => loop.wake(reason));
     const end = await loop.run();
     stopWatching();
     transports.stop();
+    recovery.stop();
     runner.stopTaking();
     if (end !== 'stopped') runner.cancelAll(`The relay refused this desktop (${end}).`);
     return end;
@@ -100,6 +114,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   async function drain(graceMs: number): Promise<void> {
     runner.stopTaking();
+    recovery.stop();
     loop.wake('stop');
     const graceOver = new AbortController();
     await Promise.race([runner.idle(), pause(ports.clock, graceMs, graceOver.signal)]);

@@ -12,12 +12,13 @@ import type { SyncAnswer, SyncInput } from '../protocol/schemas.ts';
 import { Wakeable } from '../protocol/waiting.ts';
 import { capacityIn } from './modes.ts';
 import type { Outbox } from './outbox.ts';
+import type { Recovery } from './recovery.ts';
 import type { Runner } from './runner.ts';
 import type { Sharing } from './sharing.ts';
 import type { Transports } from './transports.ts';
 
 /** Why the loop looks up from what it is doing. */
-export type WakeReason = 'sharing-changed' | 'slot-freed' | 'woke' | 'network-changed' | 'stop';
+export type WakeReason = 'sharing-changed' | 'slot-freed' | 'recovered' | 'woke' | 'network-changed' | 'stop';
 
 /** Why the loop ended. Codes are the relay's final errors. */
 export type LoopEnd = 'stopped' | (typeof FINAL)[number];
@@ -32,6 +33,9 @@ export interface RelayLoopOptions {
   readonly ports: Ports;
   readonly transports: Transports;
   readonly instanceId: string;
+  /** Earlier starts of this desktop, the latest first. */
+  readonly predecessors: () => readonly string[];
+  readonly recovery: Recovery;
   readonly sharing: Sharing;
   readonly runner: Runner;
   readonly outbox: Outbox;
@@ -75,10 +79,12 @@ export class RelayLoop {
       this.#options.transports.pathChanged(reason);
     }
     // On ticks, only the owner's change of sharing is worth a pass of its own, as in the published system.
-    if (this.#options.transports.mode.tickMs !== null && reason === 'slot-freed') return;
+    const isOfLoop = reason === 'slot-freed' || reason === 'recovered';
+    if (this.#options.transports.mode.tickMs !== null && isOfLoop) return;
     const said = this.#request?.said;
     if (said === undefined) this.#wakeable.wake();
-    else if (this.#stopping || pathChanged || this.#isStale(said)) this.#request?.abort.abort();
+    else if (this.#stopping || pathChanged || reason === 'recovered' || this.#isStale(said))
+      this.#request?.abort.abort();
   }
 
   /** The held sync was told of free slots by a completion: it does not have to be sent again for that. */
@@ -152,8 +158,10 @@ export class RelayLoop {
   #input(): SyncInput {
     const { instanceId, sharing, runner, transports } = this.#options;
     const { mode } = transports;
+    const predecessors = this.#state.epoch === undefined ? [...this.#options.predecessors()] : [];
     return {
       instance_id: instanceId,
+      ...(predecessors.length === 0 ? {} : { predecessors }),
       projects: sharing.projectsForSync(),
       holding: runner.holding(),
       capacity: this.#stopping ? 0 : capacityIn(mode, runner.freeSlots()),
@@ -176,6 +184,7 @@ export class RelayLoop {
       ports.log.info('relay.connected', { epoch: answer.epoch, hold_granted_ms: answer.hold_granted_ms });
       void outbox.flush();
       void this.#rehearse();
+      this.#options.recovery.begin(answer.epoch);
     }
     runner.accept(answer.commands);
   }

@@ -95,6 +95,12 @@ export const PROJECTS_PER_SYNC = 50;
 /** Commands that a desktop may hold at once (offered, running, or finished and not yet delivered). */
 export const HOLDING_MAX = 200;
 
+/**
+ * Earlier starts that a desktop names in its first sync. Fewer: a sync of one that ended long ago, and is late, passes
+ * for a new desktop and ends the live one. More: the first sync grows, for requests that no network keeps that long.
+ */
+export const PREDECESSORS_MAX = 8;
+
 /** Runs that a desktop may ask for at once. */
 export const CAPACITY_MAX = 64;
 

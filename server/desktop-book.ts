@@ -60,9 +60,14 @@ export class DesktopBook {
 
   /**
    * Lets an instance in. A new one gets a higher epoch and replaces the one before; one that was replaced is refused
-   * with `session-replaced`. `durable` resolves when no restart can take the epoch back.
+   * with `session-replaced`, and so is one of the `predecessors`, which have ended though a sync of theirs may be late.
+   * `durable` resolves when no restart can take the epoch back.
    */
-  admit(desktopId: string, instanceId: string): { row: DesktopRow; replacedOther: boolean; durable: Promise<void> } {
+  admit(
+    desktopId: string,
+    instanceId: string,
+    predecessors: readonly string[] = [],
+  ): { row: DesktopRow; replacedOther: boolean; durable: Promise<void> } {
     const row = this.#row(desktopId);
     if (row.instanceId === instanceId) return { row, replacedOther: false, durable: this.#confirm(row, null) };
     if (row.replaced.includes(instanceId)) {
@@ -71,8 +76,14 @@ export class DesktopBook {
         'A newer instance of this desktop has connected, so this one must stop. If both are meant to run, give each a desktop token of its own.',
       );
     }
-    const replaced = row.instanceId === null ? row.replaced : [...row.replaced, row.instanceId].slice(-REPLACED_MAX);
-    const next: DesktopRow = { ...row, instanceId, replaced, epoch: row.epoch + 1 };
+    const replaced = new Set([...row.replaced, ...predecessors, ...(row.instanceId === null ? [] : [row.instanceId])]);
+    replaced.delete(instanceId);
+    const next: DesktopRow = {
+      ...row,
+      instanceId,
+      replaced: [...replaced].slice(-REPLACED_MAX),
+      epoch: row.epoch + 1,
+    };
     this.#unconfirmed.set(desktopId, next.epoch);
     return { row: next, replacedOther: true, durable: this.#confirm(next, this.#put(row, next)) };
   }

@@ -71,7 +71,7 @@ export class SyncCall {
   /** Lets the instance in, and settles what an older instance left behind. */
   async #admit(input: SyncInput, { desktopId, transport }: CallContext): Promise<number> {
     const { commands, desktops, dispatcher, ports } = this.#options;
-    const admitted = desktops.admit(desktopId, input.instance_id);
+    const admitted = desktops.admit(desktopId, input.instance_id, input.predecessors);
     const { epoch } = admitted.row;
     if (admitted.replacedOther) dispatcher.syncs.get(desktopId)?.fail(sessionReplaced());
     // In each sync, not only in the first: what an older instance ran may be held for a while by its name alone, until

@@ -1,7 +1,18 @@
 /** One live instance per desktop: epochs, replacement, what an instance left behind, and restarts of the relay. */
 import t from 'tap';
 import { RESTARTED_DURING_RUN } from '../../protocol/texts.ts';
-import { cancel, connectedSite, offeredIds, pending, queue, read, restarted, rowOf, runRequest, startedRun } from './support.ts';
+import {
+  cancel,
+  connectedSite,
+  offeredIds,
+  pending,
+  queue,
+  read,
+  restarted,
+  rowOf,
+  runRequest,
+  startedRun,
+} from './support.ts';
 
 t.test('a newer instance gets a higher epoch, and the older one is told that it was replaced', async (t) => {
   const { desk } = await connectedSite();
@@ -123,18 +134,21 @@ t.test('what may run is on disk before the desktop is told, so a relay that is k
   t.match((await desk.at(after).control(command_id, ask)).data, { cancel: false });
 });
 
-t.test('a relay that is killed before the start is on disk has told nobody, and its cancel is the last word', async (t) => {
-  const { site, agent, desk } = await connectedSite({ syncDelayMs: 50 });
-  const { command_id } = await queue(site, agent);
-  await desk.sync();
-  const ack = pending(desk.ask(command_id));
-  await site.clock.advance(49);
-  t.equal(ack.value, null, 'the answer waits for the disk');
-  const after = restarted(site);
-  await cancel(after, agent, command_id);
-  t.equal((await read(after, agent, command_id)).status, 'cancelled');
-  t.match((await desk.at(after).control(command_id)).data, { cancel: true, reason: 'cancelled' });
-});
+t.test(
+  'a relay that is killed before the start is on disk has told nobody, and its cancel is the last word',
+  async (t) => {
+    const { site, agent, desk } = await connectedSite({ syncDelayMs: 50 });
+    const { command_id } = await queue(site, agent);
+    await desk.sync();
+    const ack = pending(desk.ask(command_id));
+    await site.clock.advance(49);
+    t.equal(ack.value, null, 'the answer waits for the disk');
+    const after = restarted(site);
+    await cancel(after, agent, command_id);
+    t.equal((await read(after, agent, command_id)).status, 'cancelled');
+    t.match((await desk.at(after).control(command_id)).data, { cancel: true, reason: 'cancelled' });
+  },
+);
 
 t.test('an ack whose command is cancelled while the start is written runs nothing', async (t) => {
   const { site, agent, desk } = await connectedSite({ syncDelayMs: 50 });
@@ -186,4 +200,22 @@ t.test('a desktop is online from its contact on, and after a kill only when it w
   t.equal(await online(after), false, 'what it shares is known, that it is there is not');
   await desk.at(after).sync();
   t.equal(await online(after), true);
+});
+
+t.test('a late sync of an instance that ended is refused, though the relay never heard of it before', async (t) => {
+  const { desk } = await connectedSite();
+  const dead = desk.newInstance();
+  const live = desk.newInstance();
+  const [deadId] = [dead.instance];
+  t.equal((await live.sync({ predecessors: [deadId] })).data?.epoch, 2);
+  const late = await dead.sync();
+  t.equal(late.error?.data.relayCode, 'session-replaced');
+  t.equal((await live.sync()).data?.epoch, 2, 'and the live one stays');
+});
+
+t.test('an instance that names itself as its predecessor is admitted all the same', async (t) => {
+  const { desk } = await connectedSite();
+  const odd = desk.newInstance();
+  t.equal((await odd.sync({ predecessors: [odd.instance] })).data?.epoch, 2);
+  t.equal((await odd.sync()).data?.epoch, 2);
 });
