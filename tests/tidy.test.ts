@@ -103,6 +103,7 @@ const OPEN_TO_BENCH: Readonly<Record<string, string>> = {
   'desktop-agent/graph-library.ts': 'the ports of the desktop',
   'desktop-agent/local-api.ts': 'what the owner may ask of a running desktop',
   'desktop-agent/dialer/dialers.ts': 'the production transports',
+  'desktop-agent/dialer/http-client.ts': 'a production transport',
   'desktop-agent/dialer/open-socket.ts': 'a production transport',
   'desktop-agent/dialer/socket-link.ts': 'the port of a socket, and the link that the quick path drives',
   'desktop-agent/transports.ts': 'the shape of the dialers',
