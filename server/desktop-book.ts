@@ -26,6 +26,8 @@ interface Contact {
   readonly since: number;
   /** Its last word, when that was a goodbye. */
   readonly goodbye: Goodbye | null;
+  /** Its connection has died since, without a word. */
+  readonly silent: boolean;
 }
 
 interface Goodbye {
@@ -139,11 +141,18 @@ export class DesktopBook {
     const before = this.#contacts.get(desktopId);
     const at = this.#clock.now();
     const since = before !== undefined && this.#isOnline(before) ? before.since : at;
-    this.#contacts.set(desktopId, { at, monotonic: this.#clock.monotonic(), transport, since, goodbye });
+    const contact = { at, monotonic: this.#clock.monotonic(), transport, since, goodbye, silent: false };
+    this.#contacts.set(desktopId, contact);
   }
 
-  #isOnline({ monotonic, goodbye }: Contact): boolean {
-    return goodbye === null && this.#clock.monotonic() - monotonic < PRESENCE_MS;
+  /** The WebSocket that it used is dead. One that has come by another way since is none the less there. */
+  fellSilent(desktopId: string): void {
+    const contact = this.#contacts.get(desktopId);
+    if (contact?.transport === 'websocket') this.#contacts.set(desktopId, { ...contact, silent: true });
+  }
+
+  #isOnline({ monotonic, goodbye, silent }: Contact): boolean {
+    return goodbye === null && !silent && this.#clock.monotonic() - monotonic < PRESENCE_MS;
   }
 
   /** What the desktop said that it has, in its last sync. */

@@ -56,16 +56,15 @@ export class SyncCall {
 
   async #held(
     { capacity }: SyncInput,
-    { desktopId, signal, transport }: CallContext,
+    { desktopId, signal }: CallContext,
     granted: { holdMs: number; epoch: number; answerFor: (offered: OfferedCommand[]) => SyncAnswer },
   ): Promise<SyncAnswer> {
-    const { desktops, dispatcher, ports } = this.#options;
+    const { dispatcher, ports } = this.#options;
     const { holdMs, epoch, answerFor } = granted;
     const hold = new SyncHold({ clock: ports.clock, holdMs: keptMs(holdMs), signal, capacity, epoch, answerFor });
     dispatcher.syncs.put(desktopId, hold);
-    const answer = await hold.answer;
-    if (hold.end !== 'caller-gone') desktops.contact(desktopId, transport);
-    return answer;
+    // That it ends says nothing of the desktop: what is heard of it are its requests.
+    return hold.answer;
   }
 
   /** Lets the instance in, and settles what an older instance left behind. */

@@ -6,11 +6,15 @@ import {
   QUEUED_PER_PROJECT,
   RUN_RETENTION_MS,
   RUNS_KEPT,
+  SOCKET_CLOSE_MS,
+  SOCKET_PONG_MS,
+  SOCKET_SILENCE_MS,
   START_BY_DEFAULT_MS,
   WAITS_PER_AGENT,
 } from '../protocol/limits.ts';
+import type { SocketTimes } from './desktop-socket.ts';
 
-export interface RelayLimits {
+export interface RelayLimits extends SocketTimes {
   readonly queuedPerDesktop: number;
   readonly queuedPerProject: number;
   readonly heldPerDesktop: number;
@@ -30,4 +34,7 @@ export const DEFAULT_LIMITS: RelayLimits = {
   runRetentionMs: RUN_RETENTION_MS,
   runsKept: RUNS_KEPT,
   keyRetentionMs: KEY_RETENTION_MS,
+  socketSilenceMs: SOCKET_SILENCE_MS,
+  socketPongMs: SOCKET_PONG_MS,
+  socketCloseMs: SOCKET_CLOSE_MS,
 };

@@ -19,6 +19,8 @@ const OPEN = 1;
 const CLOSED = 3;
 /** Sorts behind every frame: a connection ends after what was sent over it. */
 const LAST = '\uffff';
+/** Below the frames, and before those of the same instant. */
+const PING = '';
 
 export interface SocketWireOptions {
   readonly clock: VirtualClock;
@@ -72,6 +74,7 @@ class SimulatedConnection {
     this.#toDesktop = new OrderedWire(clock, delay);
     this.#server = new ServerEnd({
       send: (text) => this.#sendToDesktop(text),
+      ping: () => this.#pingDesktop(),
       ended: (reason) => this.#relayEnds(reason),
     });
     given.life.onEnd(() => this.desktopEnds());
@@ -131,6 +134,21 @@ class SimulatedConnection {
       if (this.#dead) return;
       this.#options.history.tell(this.#options.caller, 'socket frame');
       this.#atDesktop(() => this.#events.onMessage(text));
+    });
+  }
+
+  /** A WebSocket answers by itself, but not while its machine sleeps. */
+  #pingDesktop(): void {
+    if (this.#deadToDesktop) return;
+    this.#toDesktop.send(PING, () => {
+      if (this.#dead) return;
+      this.#options.history.tell(this.#options.caller, 'socket ping');
+      this.#atDesktop(() => {
+        if (this.#deadToRelay) return;
+        this.#toRelay.send(PING, () => {
+          if (!this.#dead) this.#server.emit('pong');
+        });
+      });
     });
   }
 
@@ -206,13 +224,23 @@ class OrderedWire {
   }
 }
 
+interface ToDesktop {
+  send(text: string): void;
+  ping(): void;
+  ended(reason: string): void;
+}
+
 class ServerEnd extends EventEmitter implements ServerSocket {
   readyState = OPEN;
-  readonly #wire: { send(text: string): void; ended(reason: string): void };
+  readonly #wire: ToDesktop;
 
-  constructor(wire: { send(text: string): void; ended(reason: string): void }) {
+  constructor(wire: ToDesktop) {
     super();
     this.#wire = wire;
+  }
+
+  ping(): void {
+    if (this.readyState === OPEN) this.#wire.ping();
   }
 
   send(text: string): void {

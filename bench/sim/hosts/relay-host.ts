@@ -33,8 +33,6 @@ export interface RelayLife extends ServingRelay {
   readonly store: MemoryState<RelayTables>;
   readonly agents: AgentApi;
   readonly calls: RelayHandlers;
-  /** On the direct path the sockets are not the relay's own. */
-  readonly sockets: Set<ServerSocket>;
 }
 
 export class RelayHost {
@@ -92,7 +90,7 @@ export class RelayHost {
     const relay = createRelay({ ports, store: used });
     const calls = defects.calls?.(relay.calls, used) ?? relay.calls;
     const agents = defects.agents?.(relay.agents) ?? relay.agents;
-    this.#serving = { life, store, relay, calls, agents, sockets: new Set() };
+    this.#serving = { life, store, relay, calls, agents };
     history.add({ type: 'relay-started' });
     history.tell('relay', 'starts');
     for (const run of this.#onStart) run();
@@ -110,7 +108,6 @@ export class RelayHost {
     this.#options.history.tell('relay', 'drains');
     // When the disk refuses to the end, the process ends all the same.
     await serving.relay.drain().catch(() => {});
-    for (const socket of serving.sockets) socket.close(1012, 'the relay stops');
     // Nobody listens any more. Answers that are on their way get a moment.
     this.#closed = true;
     await new Promise<void>((resume) => serving.life.after(500, resume));
@@ -122,8 +119,6 @@ export class RelayHost {
 
   accept(socket: ServerSocket, desktopId: string): void {
     const serving = this.#serving!;
-    serving.sockets.add(socket);
-    socket.once('close', () => serving.sockets.delete(socket));
     this.#options.path.accept(serving, socket, desktopId);
   }
 

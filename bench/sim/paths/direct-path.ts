@@ -15,7 +15,7 @@ import { socketsOver } from '../faults/socket-wire.ts';
 import type { Breakdown } from '../faults/wire.ts';
 import type { CallKind } from '../history.ts';
 import { type Call, callHandler, type Reply } from './direct-call.ts';
-import { serveFrames } from './direct-socket.ts';
+import { framesFor } from './direct-socket.ts';
 import type { DialGiven, Path } from './path.ts';
 
 export const DIRECT_PATH: Path = {
@@ -26,7 +26,7 @@ export const DIRECT_PATH: Path = {
     plain: dialer(given, (call, settle) => sendRequest(given, 'plain', { call, settle })),
     websocket: socketDialer(given),
   }),
-  accept: ({ calls }, socket, desktopId) => serveFrames(socket, { calls, desktopId }),
+  accept: ({ relay, calls }, socket, desktopId) => relay.acceptSocket(socket, desktopId, { serve: framesFor(calls) }),
 };
 
 /** As many promises as there are between the link and the dialer in tRPC's client. */
