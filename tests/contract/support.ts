@@ -38,6 +38,8 @@ export interface TestRelay {
   readonly settle: <T>(promise: Promise<T>) => Promise<T>;
   /** A kill: what a new relay would find on its disk. */
   readonly crash: () => MemoryImage;
+  /** The disk refuses from now on, for this reason. */
+  readonly failWrites: (reason: string | null) => void;
 }
 
 export interface From {
@@ -107,6 +109,7 @@ export async function createTestRelay(options: TestRelayOptions = {}): Promise<T
     plain: (call, input, from) => post(`${PLAIN_PATH}/${call}`, input, from),
     settle: (promise) => clock.settle(promise),
     crash: () => store.crash(),
+    failWrites: (reason) => store.failWrites(reason),
   };
 }
 
