@@ -10,7 +10,7 @@ import type { GraphLibrary } from './graph-library.ts';
 import { recordStart } from './instances.ts';
 import type { ModeName } from './modes.ts';
 import { Outbox } from './outbox.ts';
-import { type PathProbe, watchPath } from './path-watch.ts';
+import { type PathProbe, type PathWatch, watchPath } from './path-watch.ts';
 import type { Engine, GraphEvent } from './ports.ts';
 import { Recovery } from './recovery.ts';
 import { type LoopEnd, RelayLoop } from './relay-loop.ts';
@@ -53,6 +53,10 @@ export interface Agent {
   drain(graceMs: number): Promise<void>;
   /** The Graph folder has changed: tell the relay what is shared now. */
   libraryChanged(): void;
+  /** The machine is about to sleep. Resolves with whether the relay knows, within a second or so. */
+  asleep(): Promise<boolean>;
+  /** It is awake again, as the system says; without a word the desktop finds out within seconds. */
+  awake(): void;
   snapshot(): AgentSnapshot;
 }
 
@@ -93,6 +97,7 @@ export function createAgent(options: AgentOptions): Agent {
   });
 
   let ended: Promise<unknown> = Promise.resolve();
+  let path: PathWatch | null = null;
 
   function run(): Promise<LoopEnd> {
     const end = runLoop();
@@ -102,9 +107,10 @@ export function createAgent(options: AgentOptions): Agent {
 
   async function runLoop(): Promise<LoopEnd> {
     predecessors = await recordStart(store, instanceId);
-    const stopWatching = watchPath(ports.clock, options.network ?? (() => ''), (reason) => loop.wake(reason));
+    path = watchPath(ports.clock, options.network ?? (() => ''), (reason) => loop.wake(reason));
     const end = await loop.run();
-    stopWatching();
+    path.stop();
+    path = null;
     transports.stop();
     recovery.stop();
     runner.stopTaking();
@@ -129,6 +135,11 @@ export function createAgent(options: AgentOptions): Agent {
     await store.synced();
   }
 
+  function awake(): void {
+    // One look settles it: the next one must not take the same sleep for another, and give up the new connection.
+    if (!path?.look()) loop.wake('woke');
+  }
+
   function snapshot(): AgentSnapshot {
     const { connected, trouble, epoch, refusedProjects } = loop.state;
     return {
@@ -143,5 +154,6 @@ export function createAgent(options: AgentOptions): Agent {
     };
   }
 
-  return { sharing, run, drain, snapshot, libraryChanged: () => loop.wake('sharing-changed') };
+  const asleep = () => loop.sleep();
+  return { sharing, run, drain, snapshot, asleep, awake, libraryChanged: () => loop.wake('sharing-changed') };
 }

@@ -87,6 +87,23 @@ function addAdminCommands(desktop: Command): void {
     .description('show how the running desktop is')
     .addOption(json())
     .action(async (_options, command: Command) => (await owner()).showStatus(command.optsWithGlobals()));
+  desktop
+    .command('asleep')
+    .description('say that this machine is about to sleep, for the sleep hook of the system: callers see it')
+    .addOption(json())
+    .addHelpText(
+      'after',
+      `
+No work is asked for until the machine wakes, or until it has run on for a minute. Where systemd-logind and gdbus are
+there, the desktop notices by itself. Takes two seconds at the most, and a desktop that does not run is no error.
+`,
+    )
+    .action(async (_options, command: Command) => (await owner()).sayAsleep(command.optsWithGlobals()));
+  desktop
+    .command('awake')
+    .description('say that it is awake again; without it, the desktop finds out within seconds')
+    .addOption(json())
+    .action(async (_options, command: Command) => (await owner()).sayAwake(command.optsWithGlobals()));
 }
 
 /** What the owner's commands do. */

@@ -24,6 +24,7 @@ import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
 import type { ModeName } from './modes.ts';
 import { rehearseDesktop } from './rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
+import { watchSleep } from './sleep-watch.ts';
 
 export interface DesktopOptions {
   readonly data: string | undefined;
@@ -56,6 +57,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
   const folder = await graphFolder(options);
   const library = new FolderLibrary({ folder, store, ports });
+  let stopWatching = () => {};
   try {
     await library.scan();
     await rehearseDesktop(ports);
@@ -77,7 +79,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
       slots: options.slots,
       network: networkFingerprint,
     });
-    const admin = createDesktopAdmin({ library, sharing: agent.sharing, snapshot: agent.snapshot });
+    const admin = createDesktopAdmin({ library, sharing: agent.sharing, agent });
     const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
     library.watch(agent.libraryChanged);
     // Ready means that the first run is as quick as any other.
@@ -86,6 +88,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const ended = agent.run();
     log.info('desktop.started', { relay: options.relay, mode: options.mode, graphs: folder, data: directory });
     announceReady({ type: 'ready' });
+    stopWatching = watchSleep({ log, onSleep: () => void agent.asleep(), onWake: agent.awake });
     const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
     log.info('desktop.stopping', { reason: end });
     await agent.drain(DRAIN_GRACE_MS);
@@ -94,6 +97,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     local.closeIdleConnections();
     if (end !== 'stopped') process.exitCode = EXIT_CODES[end];
   } finally {
+    stopWatching();
     library.close();
     await store.close();
     log.info('desktop.stopped');

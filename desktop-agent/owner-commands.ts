@@ -100,6 +100,26 @@ export async function showStatus(options: OwnerOptions): Promise<void> {
   for (const { commandId, refused } of outbox.refused) print(`  refused: ${commandId}: ${refused}`);
 }
 
+/** For the system's sleep hook, which must not fail because of us: nobody to tell is no error. */
+export async function sayAsleep(options: OwnerOptions): Promise<void> {
+  const told = await withAdmin(options, (admin) => admin.asleep());
+  if (options.json) return print(JSON.stringify({ running: told !== null, told: told === true }));
+  if (told === null) return note(NOBODY);
+  note(
+    told
+      ? 'The relay shows this desktop as asleep. It asks for work again when the machine wakes.'
+      : 'The relay could not be told in time. The desktop asks for no work until the machine wakes.',
+  );
+}
+
+export async function sayAwake(options: OwnerOptions): Promise<void> {
+  const running = await withAdmin(options, (admin) => admin.awake());
+  if (options.json) return print(JSON.stringify({ running }));
+  note(running ? 'The desktop asks for work again.' : NOBODY);
+}
+
+const NOBODY = 'The desktop does not run, so there is nobody to tell.';
+
 /** Asks the running desktop; opens the data folder itself when none is running. */
 async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) => Promise<T>): Promise<T> {
   const directory = dataDirectory(options.data, 'desktop');
@@ -111,6 +131,8 @@ async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) =>
     unshare: (request) => client.unshare.mutate(request),
     disable: (projectId) => client.disable.mutate(projectId),
     status: () => client.status.mutate(),
+    asleep: () => client.asleep.mutate(),
+    awake: () => client.awake.mutate(),
   };
   try {
     return await use(remote);
@@ -125,7 +147,7 @@ async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) =>
     const ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
     const library = new FolderLibrary({ folder, store, ports });
     const sharing = new Sharing({ store, library, onChange: () => {} });
-    return await use(createDesktopAdmin({ library, sharing, snapshot: () => null }));
+    return await use(createDesktopAdmin({ library, sharing, agent: null }));
   } finally {
     await store.close();
   }

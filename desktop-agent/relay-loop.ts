@@ -10,6 +10,7 @@ import { asRelayError, type ErrorCode, type RelayError } from '../protocol/error
 import type { Ports } from '../protocol/ports.ts';
 import type { SyncAnswer, SyncInput } from '../protocol/schemas.ts';
 import { Wakeable } from '../protocol/waiting.ts';
+import { MachineSleep } from './machine-sleep.ts';
 import { capacityIn } from './modes.ts';
 import type { Outbox } from './outbox.ts';
 import type { Recovery } from './recovery.ts';
@@ -26,7 +27,7 @@ export type LoopEnd = 'stopped' | (typeof FINAL)[number];
 /** Errors that end the desktop: trying again cannot help, and somebody has to do something. */
 const FINAL = ['session-replaced', 'unauthorized', 'forbidden', 'unsupported-protocol'] as const satisfies ErrorCode[];
 
-/** The last word may take this long. Longer: stopping the desktop waits for a relay that is not there. */
+/** The last word may take this long. Longer: the end of the desktop, or the sleep of its machine, waits for a relay that is not there. */
 const GOODBYE_MS = 1_000;
 
 export interface RelayLoopOptions {
@@ -53,6 +54,7 @@ export class RelayLoop {
   readonly #options: RelayLoopOptions;
   readonly #wakeable: Wakeable;
   readonly #backoff: Backoff;
+  readonly #sleep: MachineSleep;
   #state: LoopState = { connected: false, epoch: undefined, refusedProjects: [], trouble: null };
   /** The sync on its way: what it says, and how to take it back. */
   #request: { said: SyncInput; abort: AbortController } | null = null;
@@ -64,6 +66,7 @@ export class RelayLoop {
     this.#options = options;
     this.#wakeable = new Wakeable(options.ports.clock);
     this.#backoff = new Backoff(options.ports.random);
+    this.#sleep = new MachineSleep(options.ports.clock);
   }
 
   get state(): LoopState {
@@ -73,6 +76,8 @@ export class RelayLoop {
   /** Looks again. A sync that is on its way and would say something else now is taken back and sent anew. */
   wake(reason: WakeReason): void {
     if (reason === 'stop') this.#stopping = true;
+    if (reason === 'woke') this.#sleep.end();
+    else this.#sleep.nudge();
     const pathChanged = reason === 'woke' || reason === 'network-changed';
     if (pathChanged) {
       this.#answeredOver = null;
@@ -97,6 +102,8 @@ export class RelayLoop {
     const { tickMs } = this.#options.transports.mode;
     const start = clock.monotonic();
     while (!this.#stopping) {
+      await this.#sleep.over(() => this.#stopping);
+      if (this.#stopping) break;
       const result = await this.#pass();
       if (this.#stopping) break;
       if (typeof result === 'string') return result;
@@ -107,16 +114,37 @@ export class RelayLoop {
     return 'stopped';
   }
 
+  /**
+   * The machine is about to sleep: nothing is asked for until it wakes, and callers see where it is. Resolves with
+   * whether the relay knows.
+   */
+  async sleep(): Promise<boolean> {
+    this.#sleep.announce();
+    this.#request?.abort.abort();
+    this.#state = { ...this.#state, connected: false, trouble: 'this machine is about to sleep' };
+    const told = await this.#lastWord('asleep');
+    this.#options.ports.log.info('machine.sleeps', { told });
+    // It was kept awake meanwhile, and its word may have come after the sync that says so.
+    if (!this.#sleep.announced) this.#request?.abort.abort();
+    return told;
+  }
+
   /** So that callers see at once that nobody is here, and the relay puts nothing into a request that was given up. */
   async #sayGoodbye(): Promise<void> {
-    if (!this.#state.connected) return;
+    if (this.#state.connected || this.#sleep.announced) await this.#lastWord('stopping');
+  }
+
+  /** True when the relay has heard it. */
+  async #lastWord(leaving: 'stopping' | 'asleep'): Promise<boolean> {
     const { transports, ports } = this.#options;
     const late = new AbortController();
     const timer = ports.clock.after(GOODBYE_MS, () => late.abort());
     try {
-      await transports.dialer.sync({ ...this.#input(), hold_ms: 0, leaving: 'stopping' }, { signal: late.signal });
+      await transports.dialer.sync({ ...this.#input(), hold_ms: 0, leaving }, { signal: late.signal });
+      return true;
     } catch (error) {
-      ports.log.debug('relay.goodbye-failed', { code: asRelayError(error).code });
+      ports.log.debug('relay.goodbye-failed', { leaving, code: asRelayError(error).code });
+      return false;
     } finally {
       timer.cancel();
     }

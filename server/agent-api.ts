@@ -31,6 +31,8 @@ export interface DesktopPresence {
   readonly transport: TransportName | null;
   /** True when it said that its machine goes to sleep, false when it is online or said that it stops, null when nobody knows. */
   readonly asleep: boolean | null;
+  /** Since when, as it said itself. Left out while it is not asleep. */
+  readonly asleep_since?: string;
   /** Null when nothing has been heard of it since the relay started. */
   readonly last_seen_at: string | null;
 }

@@ -25,7 +25,7 @@ interface Contact {
   /** Wall clock: since when it has been there without a break. */
   readonly since: number;
   /** Its last word, when that was a goodbye. */
-  readonly goodbye: Goodbye | null;
+  readonly goodbye: HeardGoodbye | null;
   /** Its connection has died since, without a word. */
   readonly silent: boolean;
 }
@@ -33,6 +33,11 @@ interface Contact {
 interface Goodbye {
   readonly instanceId: string;
   readonly why: 'stopping' | 'asleep';
+}
+
+interface HeardGoodbye extends Goodbye {
+  /** Wall clock, to show. */
+  readonly at: number;
 }
 
 /** A session as it is shared with one project. */
@@ -128,7 +133,7 @@ export class DesktopBook {
 
   /** The desktop's last word. */
   left(desktopId: string, transport: TransportName, goodbye: Goodbye): void {
-    this.#heard(desktopId, transport, goodbye);
+    this.#heard(desktopId, transport, { ...goodbye, at: this.#clock.now() });
   }
 
   /** Whether this instance has said that it stops. A request of it that comes later was overtaken on its way. */
@@ -137,7 +142,7 @@ export class DesktopBook {
     return goodbye?.why === 'stopping' && goodbye.instanceId === instanceId;
   }
 
-  #heard(desktopId: string, transport: TransportName, goodbye: Goodbye | null): void {
+  #heard(desktopId: string, transport: TransportName, goodbye: HeardGoodbye | null): void {
     const before = this.#contacts.get(desktopId);
     const at = this.#clock.now();
     const since = before !== undefined && this.#isOnline(before) ? before.since : at;
@@ -173,11 +178,13 @@ export class DesktopBook {
     const contact = this.#contacts.get(desktopId);
     if (!contact) return { online: false, since: null, transport: null, asleep: null, last_seen_at: null };
     const online = this.#isOnline(contact);
+    const { goodbye } = contact;
     return {
       online,
       since: online ? new Date(contact.since).toISOString() : null,
       transport: online ? contact.transport : null,
-      asleep: online ? false : contact.goodbye === null ? null : contact.goodbye.why === 'asleep',
+      asleep: online ? false : goodbye === null ? null : goodbye.why === 'asleep',
+      ...(goodbye?.why === 'asleep' && { asleep_since: new Date(goodbye.at).toISOString() }),
       last_seen_at: new Date(contact.at).toISOString(),
     };
   }
