@@ -3,6 +3,7 @@
  *
  * Owns the order of starting and stopping. Knows no transport, no file and no clock of its own.
  */
+import { HOLD_MAX_MS } from '../protocol/limits.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
 import { pause } from '../protocol/waiting.ts';
 import { ExecutionJournal } from './execution-journal.ts';
@@ -31,6 +32,8 @@ export interface AgentOptions {
   readonly network?: PathProbe;
   /** Runs at once; 1 unless the owner raises it. */
   readonly slots?: number;
+  /** Longest hold to ask for; the contract's longest unless the owner wants shorter ones. */
+  readonly holdMs?: number;
   readonly onEvent?: (commandId: string, event: GraphEvent) => void;
 }
 
@@ -40,6 +43,7 @@ export interface AgentSnapshot {
   readonly trouble: string | null;
   readonly epoch: number | null;
   readonly running: number;
+  readonly limits: { readonly slots: number; readonly hold_ms: number };
   readonly holding: readonly string[];
   readonly outbox: { readonly pending: number; readonly refused: readonly OutboxRow[] };
   readonly refusedProjects: readonly { project_id: string; reason: string }[];
@@ -61,8 +65,8 @@ export interface Agent {
 }
 
 export function createAgent(options: AgentOptions): Agent {
-  const { ports, store, engine, library, dialers, mode = 'auto', slots = 1 } = options;
-  const transports = new Transports({ ports, dialers, mode });
+  const { ports, store, engine, library, dialers, mode = 'auto', slots = 1, holdMs = HOLD_MAX_MS } = options;
+  const transports = new Transports({ ports, dialers, mode, maxHoldMs: holdMs });
   const { dialer } = transports;
   const outbox = new Outbox({ ports, store, dialer, retryByItself: !transports.mode.takesAll });
   const journal = new ExecutionJournal({ store, ports });
@@ -148,6 +152,7 @@ export function createAgent(options: AgentOptions): Agent {
       trouble,
       epoch: epoch ?? null,
       running: runner.activeRuns,
+      limits: { slots, hold_ms: holdMs },
       holding: runner.holding(),
       outbox: { pending: outbox.pending().length, refused: outbox.refused() },
       refusedProjects,

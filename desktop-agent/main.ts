@@ -33,6 +33,7 @@ export interface DesktopOptions {
   readonly graphs: string | undefined;
   readonly mode: ModeName;
   readonly slots: number;
+  readonly holdMs: number;
   /** A file with certificates that are trusted beside the usual ones. */
   readonly ca: string | undefined;
   /** Program and arguments that answer agents' prompts; empty: the scripted provider. */
@@ -77,6 +78,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
       library,
       mode: options.mode,
       slots: options.slots,
+      holdMs: options.holdMs,
       network: networkFingerprint,
     });
     const admin = createDesktopAdmin({ library, sharing: agent.sharing, agent });

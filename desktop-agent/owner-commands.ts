@@ -1,5 +1,6 @@
 /** What the owner's commands of `graph-relay desktop` do: on the running desktop, or on its data folder. */
 import { ExitError } from '../protocol/host/exit-codes.ts';
+import { durationText } from '../protocol/host/limit-options.ts';
 import { localCallError, localClient } from '../protocol/host/local-calls.ts';
 import { createProcessLog } from '../protocol/host/logging.ts';
 import { dataDirectory, openProcessState } from '../protocol/host/process.ts';
@@ -85,7 +86,7 @@ export async function showStatus(options: OwnerOptions): Promise<void> {
   const status = await withAdmin(options, (admin) => admin.status());
   if (options.json) return print(JSON.stringify(status));
   if (status === null) return print('not running');
-  const { connected, transport, epoch, trouble, running, outbox } = status;
+  const { connected, transport, epoch, trouble, running, outbox, limits } = status;
   print(
     connected
       ? `connected (${transport.transport}, epoch ${epoch}): ${transport.reason}`
@@ -98,6 +99,7 @@ export async function showStatus(options: OwnerOptions): Promise<void> {
   }
   print(`${running} running, ${outbox.pending} completions to deliver, ${outbox.refused.length} refused`);
   for (const { commandId, refused } of outbox.refused) print(`  refused: ${commandId}: ${refused}`);
+  print(`limits: ${limits.slots} runs at once, requests held for up to ${durationText(limits.hold_ms)}`);
 }
 
 /** For the system's sleep hook, which must not fail because of us: nobody to tell is no error. */

@@ -48,7 +48,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
   const dispatcher = new Dispatcher({ commands, clock });
   const leases = new PlainLeases({ clock, commands });
   const onReturned = (desktopId: string) => dispatcher.dispatch(desktopId);
-  const deadlines = new Deadlines({ clock, commands, desktops, leases, onReturned });
+  const deadlines = new Deadlines({ clock, commands, desktops, leases, limits, onReturned });
   const retention = new Retention({ clock, log, commands, limits });
   const held = new HeldRequests(limits.heldPerDesktop);
   const waits = new HeldRequests(limits.waitsPerAgent);

@@ -1,7 +1,8 @@
-/** The limits that an owner may set to other numbers; why each is as it is, is said in `protocol/limits.ts`. */
+/** The limits that may be other numbers, by the owner (owner-limits.ts) or in a test; why each is as it is, is said in `protocol/limits.ts`. */
 import {
   HELD_PER_DESKTOP,
   KEY_RETENTION_MS,
+  LOST_AFTER_MS,
   QUEUED_PER_DESKTOP,
   QUEUED_PER_PROJECT,
   RUN_RETENTION_MS,
@@ -20,6 +21,7 @@ export interface RelayLimits extends SocketTimes {
   readonly heldPerDesktop: number;
   readonly waitsPerAgent: number;
   readonly startByDefaultMs: number;
+  readonly lostAfterMs: number;
   readonly runRetentionMs: number;
   readonly runsKept: number;
   readonly keyRetentionMs: number;
@@ -31,6 +33,7 @@ export const DEFAULT_LIMITS: RelayLimits = {
   heldPerDesktop: HELD_PER_DESKTOP,
   waitsPerAgent: WAITS_PER_AGENT,
   startByDefaultMs: START_BY_DEFAULT_MS,
+  lostAfterMs: LOST_AFTER_MS,
   runRetentionMs: RUN_RETENTION_MS,
   runsKept: RUNS_KEPT,
   keyRetentionMs: KEY_RETENTION_MS,

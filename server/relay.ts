@@ -6,7 +6,7 @@
  */
 import { createRelayRouter, type RelayHandlers, TRPC_PATH } from '../protocol/api.ts';
 import { RelayError } from '../protocol/errors.ts';
-import type { Ports, StateStore } from '../protocol/ports.ts';
+import type { Ports, StateStore, StoreStatus } from '../protocol/ports.ts';
 import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
 import type { AgentApi } from './agent-api.ts';
 import { type AcceptOptions, DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
@@ -26,11 +26,20 @@ export interface Relay {
   /** True once {@link Relay.drain} was called. */
   readonly draining: () => boolean;
   readonly access: Access;
+  snapshot(): RelaySnapshot;
   readonly agents: AgentApi;
   /** What the desktops' routes call, once the caller is known and the input has its form. */
   readonly calls: RelayHandlers;
   /** Ends what is held, takes nothing new, and resolves when the store has everything. The caller closes the store. */
   drain(): Promise<void>;
+}
+
+/** How the relay is at this moment, for its owner. */
+export interface RelaySnapshot {
+  readonly limits: RelayLimits;
+  /** WebSockets of desktops that are open. */
+  readonly sockets: number;
+  readonly store: StoreStatus;
 }
 
 const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', '/api/v1/external-mcp', '/api/v1/external-mcp/']);
@@ -108,7 +117,8 @@ export function createRelay(options: RelayOptions): Relay {
   }
 
   const acceptSocket: Relay['acceptSocket'] = (socket, desktopId, how) => sockets.accept(socket, desktopId, how);
-  return { fetch, acceptSocket, draining, access, agents, calls, drain };
+  const snapshot = () => ({ limits, sockets: sockets.size, store: store.status() });
+  return { fetch, acceptSocket, draining, access, snapshot, agents, calls, drain };
 }
 
 function unauthorized(): RelayError {

@@ -76,6 +76,8 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'server/token-commands.ts': ROOTS,
   'server/http-server.ts': 'opens the socket and ends the process when it cannot',
   'server/local-api.ts': 'is served on the local socket only',
+  'server/owner-limits.ts': 'options of the command line',
+  'server/status-command.ts': ROOTS,
   'server/rehearsal.ts': 'a throw-away relay on a store in memory',
   'desktop-agent/main.ts': ROOTS,
   'desktop-agent/cli.ts': ROOTS,
