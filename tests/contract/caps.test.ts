@@ -142,3 +142,17 @@ t.test(
     t.equal((await list()).active_runs, undefined);
   },
 );
+
+t.test('a run is lost after the time that the owner chose, and not before', async (t) => {
+  const lostAfterMs = 60 * SECOND;
+  const world = await createTestRelay({ limits: { lostAfterMs } });
+  await world.settle(world.trpc('sync', syncInput()));
+  const { command_id } = await startRun(world);
+  await world.settle(world.trpc('sync', syncInput()));
+  const control = { command_id, execution_id: uuid(7), phase: 'starting', hold_ms: 0 };
+  await world.settle(world.trpc('control', control));
+  await world.clock.advance(lostAfterMs - 10);
+  t.equal((await readRun(world, command_id)).status, 'running');
+  await world.clock.advance(20);
+  t.equal((await readRun(world, command_id)).status, 'lost');
+});
