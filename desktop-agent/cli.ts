@@ -41,12 +41,15 @@ Examples:
 `,
     )
     .action(runAction);
-  addAdminCommands(desktop);
+  addSharingCommands(desktop);
+  addStateCommands(desktop);
   return desktop;
 }
 
-function addAdminCommands(desktop: Command): void {
-  const json = () => new Option('--json', 'print JSON');
+const json = () => new Option('--json', 'print JSON');
+
+/** What is shared. */
+function addSharingCommands(desktop: Command): void {
   desktop
     .command('sessions')
     .description('list the Graph sessions of this desktop')
@@ -76,6 +79,10 @@ function addAdminCommands(desktop: Command): void {
     .action(async (session: string | undefined, _options, command: Command) =>
       (await owner()).unshare(session, command.optsWithGlobals()),
     );
+}
+
+/** How the desktop is, its way to the relay, and its machine. */
+function addStateCommands(desktop: Command): void {
   desktop
     .command('doctor')
     .description('measure the way to the relay: which transport works, and what a proxy cuts (25 seconds)')

@@ -72,9 +72,8 @@ type Listener = ChildProcessByStdio<null, Readable, Readable>;
  */
 function started([program = '', ...args]: readonly string[], end: (reason: string) => void): Listener | null {
   try {
-    // Without a shell, and in English: its words are read.
-    const env = { ...process.env, LC_ALL: 'C' };
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+    // In any language: the names and values of a signal are the same in all.
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     child.once('error', (error) => end(error.message));
     return child;
   } catch (error) {
