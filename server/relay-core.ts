@@ -64,7 +64,10 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
     calls: loggingFaults(createDesktopCalls(desktopBooks), ports),
     plainCalls: createPlainCalls({ ...desktopBooks, leases }),
     draining: () => draining.begun,
-    endHeld: (desktopId, error) => void dispatcher.syncs.get(desktopId)?.fail(error),
+    endHeld(desktopId, error) {
+      dispatcher.syncs.get(desktopId)?.fail(error);
+      held.failAllOf(desktopId, error);
+    },
     fellSilent: (desktopId) => desktops.fellSilent(desktopId),
     async drain() {
       deadlines.stop();

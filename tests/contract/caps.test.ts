@@ -156,3 +156,17 @@ t.test('a run is lost after the time that the owner chose, and not before', asyn
   await world.clock.advance(20);
   t.equal((await readRun(world, command_id)).status, 'lost');
 });
+
+t.test('a revoked token ends all that its desktop has held, and nobody else’s', async (t) => {
+  const world = await createTestRelay({ desktops: 2 });
+  const hold = { hold_ms: 20 * SECOND };
+  const own = [world.trpc('sync', syncInput(hold)), world.trpc('probe', hold), world.trpc('probe', hold)];
+  const other = world.trpc('probe', hold, { desktop: 1 });
+  await world.clock.advance(SECOND);
+  const before = world.clock.monotonic();
+  await world.settle(world.relay.access.revokeToken('d1'));
+  for (const answer of own)
+    t.match(await answer, { status: 401, body: { error: { data: { relayCode: 'unauthorized' } } } });
+  t.equal(world.clock.monotonic(), before);
+  t.equal((await world.settle(other)).status, 200);
+});
