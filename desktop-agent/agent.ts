@@ -15,7 +15,7 @@ import { type PathProbe, type PathWatch, watchPath } from './path-watch.ts';
 import type { Engine, GraphEvent } from './ports.ts';
 import { Recovery } from './recovery.ts';
 import { type LoopEnd, RelayLoop } from './relay-loop.ts';
-import type { DesktopTables, OutboxRow } from './rows.ts';
+import { type DesktopTables, type EndRow, LAST_END, type OutboxRow } from './rows.ts';
 import { Runner } from './runner.ts';
 import { Sharing } from './sharing.ts';
 import { type Dialers, type TransportSnapshot, Transports } from './transports.ts';
@@ -110,6 +110,7 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function runLoop(): Promise<LoopEnd> {
+    if (store.rows('end').has(LAST_END)) writeEnd(null);
     predecessors = await recordStart(store, instanceId);
     path = watchPath(ports.clock, options.network ?? (() => ''), (reason) => loop.wake(reason));
     const end = await loop.run();
@@ -118,8 +119,16 @@ export function createAgent(options: AgentOptions): Agent {
     transports.stop();
     recovery.stop();
     runner.stopTaking();
-    if (end !== 'stopped') runner.cancelAll(`The relay refused this desktop (${end}).`);
+    if (end !== 'stopped') {
+      writeEnd({ code: end, reason: loop.state.trouble ?? '', at: ports.clock.now() });
+      runner.cancelAll(`The relay refused this desktop (${end}).`);
+    }
     return end;
+  }
+
+  /** For an owner who looks later. Nobody waits for it: a disk that refuses is told of elsewhere. */
+  function writeEnd(row: EndRow | null): void {
+    store.commit([{ table: 'end', id: LAST_END, row }]).catch(() => {});
   }
 
   async function drain(graceMs: number): Promise<void> {

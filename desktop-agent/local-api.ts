@@ -6,6 +6,7 @@ import { answering } from '../protocol/trpc-errors.ts';
 import type { Agent, AgentSnapshot } from './agent.ts';
 import type { FolderLibrary } from './folder-library.ts';
 import type { LocalSession } from './graph-library.ts';
+import type { EndRow } from './rows.ts';
 import type { Sharing } from './sharing.ts';
 
 export interface ShownSession extends LocalSession {
@@ -27,14 +28,23 @@ export interface ShareAnswer {
   readonly changed: boolean;
 }
 
+/** A desktop that does not run, since the relay refused it for good. */
+export interface EndedStatus {
+  readonly connected: false;
+  /** What the relay said. */
+  readonly trouble: string;
+  /** The relay's final error and when it came, ISO 8601. */
+  readonly ended: { readonly code: string; readonly at: string };
+}
+
 export interface DesktopAdmin {
   sessions(): Promise<ShownSession[]>;
   projects(): Promise<ShownProject[]>;
   share(request: ShareRequest): Promise<ShareAnswer>;
   unshare(request: ShareRequest): Promise<ShareAnswer>;
   disable(projectId: string): Promise<boolean>;
-  /** Null when the desktop does not run. */
-  status(): Promise<AgentSnapshot | null>;
+  /** Null when the desktop does not run, and nothing is known of why. */
+  status(): Promise<AgentSnapshot | EndedStatus | null>;
   /** The machine is about to sleep: whether the relay knows. Null when the desktop does not run. */
   asleep(): Promise<boolean | null>;
   /** The machine is awake again. False when the desktop does not run. */
@@ -52,8 +62,10 @@ export function createDesktopAdmin(options: {
   sharing: Sharing;
   /** Null when the desktop does not run. */
   agent: Pick<Agent, 'snapshot' | 'asleep' | 'awake'> | null;
+  /** How the desktop ended that ran last. */
+  lastEnd?: () => EndRow | undefined;
 }): DesktopAdmin {
-  const { library, sharing, agent } = options;
+  const { library, sharing, agent, lastEnd = () => undefined } = options;
 
   async function sessionNamed(reference: string): Promise<LocalSession> {
     await library.scan();
@@ -98,13 +110,19 @@ export function createDesktopAdmin(options: {
       return { session, project_id: project, changed: row !== null };
     },
     disable: (projectId) => sharing.disable(projectId),
-    status: async () => agent?.snapshot() ?? null,
+    status: async () => agent?.snapshot() ?? endedStatus(lastEnd()),
     asleep: async () => agent?.asleep() ?? null,
     async awake() {
       agent?.awake();
       return agent !== null;
     },
   };
+}
+
+function endedStatus(row: EndRow | undefined): EndedStatus | null {
+  if (row === undefined) return null;
+  const { code, reason, at } = row;
+  return { connected: false, trouble: reason, ended: { code, at: new Date(at).toISOString() } };
 }
 
 const shareSchema = z.object({ session: z.string(), project: z.string() });

@@ -9,7 +9,7 @@ import { note, print } from '../protocol/host/terminal.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { createDesktopAdmin, type DesktopAdmin, type DesktopLocalRouter, type ShownSession } from './local-api.ts';
-import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
+import { DESKTOP_TABLES, type DesktopTables, LAST_END } from './rows.ts';
 import { Sharing } from './sharing.ts';
 
 export interface OwnerOptions {
@@ -86,6 +86,7 @@ export async function showStatus(options: OwnerOptions): Promise<void> {
   const status = await withAdmin(options, (admin) => admin.status());
   if (options.json) return print(JSON.stringify(status));
   if (status === null) return print('not running');
+  if ('ended' in status) return print(`not running: it ended at ${status.ended.at}. ${status.trouble}`);
   const { connected, transport, epoch, trouble, running, outbox, limits } = status;
   print(
     connected
@@ -149,7 +150,8 @@ async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) =>
     const ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
     const library = new FolderLibrary({ folder, store, ports });
     const sharing = new Sharing({ store, library, onChange: () => {} });
-    return await use(createDesktopAdmin({ library, sharing, agent: null }));
+    const lastEnd = () => store.rows('end').get(LAST_END);
+    return await use(createDesktopAdmin({ library, sharing, agent: null, lastEnd }));
   } finally {
     await store.close();
   }

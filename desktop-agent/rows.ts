@@ -48,12 +48,26 @@ export interface InstanceRow {
   readonly start: number;
 }
 
+/** Why the desktop ended by itself the last time it ran; no row when it was stopped, crashed, or runs again. */
+export interface EndRow {
+  /** The relay's final error: an exit code's name. */
+  readonly code: string;
+  /** What the relay said, for the owner. */
+  readonly reason: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** The only row of table `end`. */
+export const LAST_END = 'last';
+
 export type DesktopTables = {
   instance: InstanceRow;
   session: SessionRow;
   share: ProjectShareRow;
   execution: ExecutionRow;
   outbox: OutboxRow;
+  end: EndRow;
 };
 
-export const DESKTOP_TABLES = ['instance', 'session', 'share', 'execution', 'outbox'] as const;
+export const DESKTOP_TABLES = ['instance', 'session', 'share', 'execution', 'outbox', 'end'] as const;

@@ -47,6 +47,13 @@ export interface Offering {
   readonly session: SharedSession;
 }
 
+export function sessionReplaced(): RelayError {
+  return new RelayError(
+    'session-replaced',
+    'A newer instance of this desktop has connected, so this one must stop. If both are meant to run, give each a desktop token of its own.',
+  );
+}
+
 export class DesktopBook {
   readonly #store: StateStore<RelayTables>;
   readonly #clock: Clock;
@@ -78,10 +85,7 @@ export class DesktopBook {
     const row = this.#row(desktopId);
     if (row.instanceId === instanceId) return { row, replacedOther: false, durable: this.#confirm(row, null) };
     if (row.replaced.includes(instanceId)) {
-      throw new RelayError(
-        'session-replaced',
-        'A newer instance of this desktop has connected, so this one must stop. If both are meant to run, give each a desktop token of its own.',
-      );
+      throw sessionReplaced();
     }
     const replaced = new Set([...row.replaced, ...predecessors, ...(row.instanceId === null ? [] : [row.instanceId])]);
     replaced.delete(instanceId);

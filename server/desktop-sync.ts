@@ -5,10 +5,10 @@
  */
 import type { CallContext } from '../protocol/api.ts';
 import { isPlainOffer } from '../protocol/command-machine.ts';
-import { RelayError } from '../protocol/errors.ts';
 import { PLAIN_POLL_MS } from '../protocol/limits.ts';
 import type { OfferedCommand, SyncAnswer, SyncInput } from '../protocol/schemas.ts';
 import { NOT_SHARED, RESTARTED_DURING_RUN } from '../protocol/texts.ts';
+import { sessionReplaced } from './desktop-book.ts';
 import type { DesktopCallsOptions } from './desktop-calls.ts';
 import { SyncHold } from './dispatcher.ts';
 import { grantHold, keptMs } from './holds.ts';
@@ -111,10 +111,6 @@ export class SyncCall {
 }
 
 export const NO_SUCH_PROJECT = 'There is no such project on this relay.';
-
-export function sessionReplaced(): RelayError {
-  return new RelayError('session-replaced', 'A newer instance of this desktop has connected, so this one must stop.');
-}
 
 /** Ends what waits or runs for a session that its desktop does not share with that project any more. */
 export function endUnshared({ commands, desktops }: DesktopCallsOptions, desktopId: string): void {

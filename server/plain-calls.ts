@@ -24,10 +24,11 @@ import type {
   PlainSyncInput,
 } from '../protocol/plain-contract.ts';
 import type { ControlAnswer } from '../protocol/schemas.ts';
+import { sessionReplaced } from './desktop-book.ts';
 import { type DesktopCallsOptions, ownCommand } from './desktop-calls.ts';
 import { createCompleteCalls } from './desktop-complete.ts';
 import { startCommand } from './desktop-control.ts';
-import { endUnshared, NO_SUCH_PROJECT, sessionReplaced } from './desktop-sync.ts';
+import { endUnshared, NO_SUCH_PROJECT } from './desktop-sync.ts';
 import { controlAnswerOf } from './dispatcher.ts';
 import type { PlainLeases } from './plain-leases.ts';
 
