@@ -16,7 +16,7 @@ import type { DesktopTables } from '../../desktop-agent/rows.ts';
 import { createMemoryState, type MemoryState } from '../../protocol/host/state/memory-state.ts';
 import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
 import { graphSessionId } from '../../protocol/ids.ts';
-import type { Log, LogFields, Ports, Random } from '../../protocol/ports.ts';
+import type { Clock, Log, LogFields, Ports, Random } from '../../protocol/ports.ts';
 import type { AgentPrincipal, RunView } from '../../server/agent-api.ts';
 import { listenHttp } from '../../server/http-server.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../server/relay.ts';
@@ -49,11 +49,14 @@ export interface RelayRig {
   restart(options?: { downMs?: number; gracefully?: boolean }): Promise<void>;
 }
 
-type RelayRigOptions = Pick<RelayOptions, 'limits'>;
+interface RelayRigOptions extends Pick<RelayOptions, 'limits'> {
+  readonly clock?: Clock;
+}
 
-export async function startRelay(t: Teardown, options: RelayRigOptions = {}): Promise<RelayRig> {
-  const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log: SILENT };
-  let store: MemoryState<RelayTables> = createMemoryState<RelayTables>({ clock: systemClock });
+export async function startRelay(t: Teardown, rigOptions: RelayRigOptions = {}): Promise<RelayRig> {
+  const { clock = systemClock, ...options } = rigOptions;
+  const ports: Ports = { clock, random: systemRandom, ids: systemIds, log: SILENT };
+  let store: MemoryState<RelayTables> = createMemoryState<RelayTables>({ clock });
   let running = await serve({ ...options, ports, store }, 0);
   const { port, url } = running;
   const { token } = await running.relay.access.createToken({ kind: 'agent', name: 'caller', projects: [PROJECT] });
@@ -91,7 +94,7 @@ export async function startRelay(t: Teardown, options: RelayRigOptions = {}): Pr
     async restart({ downMs = 0, gracefully = false } = {}) {
       if (gracefully) await running.relay.drain();
       await running.kill();
-      store = createMemoryState<RelayTables>({ clock: systemClock, restore: store.crash() });
+      store = createMemoryState<RelayTables>({ clock, restore: store.crash() });
       await later(downMs);
       running = await serve({ ...options, ports, store }, port);
     },
