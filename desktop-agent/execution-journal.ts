@@ -5,6 +5,7 @@
  */
 import { Backoff } from '../protocol/backoff.ts';
 import { asRelayError } from '../protocol/errors.ts';
+import { RESULT_ENVELOPE_CHARS } from '../protocol/limits.ts';
 import type { Ports, StateStore, StoreChange } from '../protocol/ports.ts';
 import { pause } from '../protocol/waiting.ts';
 import { completionOf } from './completion.ts';
@@ -58,7 +59,14 @@ export class ExecutionJournal {
     const { changes, row } = this.#finishChanges(ids, outcome);
     await this.#untilWritten(this.#store.commit([...changes, ...this.#forgetOldest()]));
     this.#inDoubt.delete(ids.commandId);
+    if (row.completion.result_truncated) this.#tellCut(row);
     return row;
+  }
+
+  /** The caller is told with the run; the owner, who could make the Graph return less, sees it here. */
+  #tellCut({ commandId, executionId, completion: { result_chars } }: OutboxRow): void {
+    const ids = { command_id: commandId, execution_id: executionId };
+    this.#ports.log.warn('run.result-cut', { ...ids, result_chars, limit_chars: RESULT_ENVELOPE_CHARS });
   }
 
   #finishChanges({ commandId, executionId }: ExecutionIds, outcome: RunOutcome) {
