@@ -12,7 +12,7 @@ import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
 import type { OpenSocket, SocketEvents } from '../../desktop-agent/dialer/socket-link.ts';
 import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { DesktopTables } from '../../desktop-agent/rows.ts';
-import { createMemoryState } from '../../protocol/host/state/memory-state.ts';
+import { createMemoryState, type MemoryState } from '../../protocol/host/state/memory-state.ts';
 import { HOLD_JITTER_SHARE, HOLD_MARGIN_MS } from '../../protocol/limits.ts';
 import type { Log, LogFields } from '../../protocol/ports.ts';
 
@@ -162,7 +162,12 @@ export interface PathLog {
 /** A whole desktop that shares nothing, at the near end of the path. It runs until the test ends its clock. */
 export function desktopOn(
   path: ScriptedPath,
-  options: { mode?: ModeName; network?: () => string; holdMs?: number } = {},
+  options: {
+    mode?: ModeName;
+    network?: () => string;
+    holdMs?: number;
+    store?: MemoryState<DesktopTables>;
+  } = {},
 ) {
   const random = seededRandom(1);
   const lines: PathLog[] = [];
@@ -172,7 +177,7 @@ export function desktopOn(
   const agent = createAgent({
     ports: { clock, random, ids: seededIds(random), log },
     dialers: createDialers({ url: 'http://relay.test', token: () => 'grd_token', clock, fetch, open }),
-    store: createMemoryState<DesktopTables>(),
+    store: options.store ?? createMemoryState<DesktopTables>(),
     engine: { start: () => ({ done: new Promise(() => {}), cancel() {} }), close: async () => {} },
     library: { list: () => [], load: async () => null },
     mode: options.mode ?? 'auto',
