@@ -7,7 +7,6 @@ import { type Fetch, simulatedFetch } from '../../bench/sim/network.ts';
 import { createTimedEngine } from '../../bench/sim/timed-engine.ts';
 import { type Agent, createAgent } from '../../desktop-agent/agent.ts';
 import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
-import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { Engine } from '../../desktop-agent/ports.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
 import { createMemoryState, type MemoryImage, type MemoryState } from '../../protocol/host/state/memory-state.ts';
@@ -19,15 +18,12 @@ export const TRIP_MS = 20;
 export interface DesktopLine {
   readonly event: string;
   readonly fields: LogFields;
-  /** Monotonic. */
-  readonly at: number;
 }
 
 export interface DesktopOptions {
   readonly runMs?: number;
   /** In place of an engine whose Graphs take `runMs` and give back their arguments. */
   readonly engine?: (desktop: { started: string[] }) => Engine;
-  readonly mode?: ModeName;
   /** Changes a request before the relay gets it. */
   readonly onRequest?: (request: Request) => Request;
 }
@@ -62,30 +58,12 @@ async function begin(
 ): Promise<WholeDesktop> {
   const { clock, ports } = world;
   const { options, store, started } = given;
-  const { runMs = SECOND, onRequest = (request: Request) => request } = options;
+  const { runMs = SECOND } = options;
   const lines: DesktopLine[] = [];
-  const line = (event: string, fields: LogFields = {}) => void lines.push({ event, fields, at: clock.monotonic() });
+  const line = (event: string, fields: LogFields = {}) => void lines.push({ event, fields });
   const log: Log = { debug: line, info: line, warn: line, error: line };
-  const wire = { network: true };
+  const wire: Wire = { network: true };
   let disk: MemoryImage | null = null;
-  const handler = async (request: Request): Promise<Response> => {
-    if (!wire.network) return new Promise(() => {});
-    const answer = await world.relay.fetch(onRequest(request));
-    return wire.network ? answer : new Promise(() => {});
-  };
-  const raw = simulatedFetch(clock, { delayMs: () => TRIP_MS }, handler);
-  /** What a caller takes back is told over the wire, where there is one. */
-  const fetch: Fetch = (input, init) => {
-    const told = new AbortController();
-    const taken = Promise.withResolvers<never>();
-    const take = () => {
-      if (wire.network) told.abort();
-      taken.reject(new DOMException('The call was taken back.', 'AbortError'));
-    };
-    if (init?.signal?.aborted) take();
-    else init?.signal?.addEventListener('abort', take, { once: true });
-    return Promise.race([raw(input, { ...init, signal: told.signal }), taken.promise]);
-  };
   const graph = { ...session(1), file_name: 'graph-1.js', problem: null };
   const onStart = ({ commandId }: { commandId: string }) => void started.push(commandId);
   const agent = createAgent({
@@ -94,13 +72,12 @@ async function begin(
       url: 'http://relay.test',
       token: () => world.desktops[0]!,
       clock,
-      fetch,
+      fetch: fetchOver(world, wire, options.onRequest),
       open: () => ({ send() {}, terminate() {} }),
     }),
     store,
     library: { list: () => [graph], load: async () => ({ name: graph.file_name, source: '' }) },
     engine: options.engine?.({ started }) ?? createTimedEngine({ clock, runMs: () => runMs, onStart }),
-    ...(options.mode && { mode: options.mode }),
   });
   const ended = agent.run();
   await clock.advance(SECOND);
@@ -129,4 +106,29 @@ async function begin(
     },
   };
   return desktop;
+}
+
+interface Wire {
+  network: boolean;
+}
+
+/** Without the network nothing passes, and a call that is taken back is not told to the other side. */
+function fetchOver(world: TestRelay, wire: Wire, onRequest = (request: Request) => request): Fetch {
+  const handler = async (request: Request): Promise<Response> => {
+    if (!wire.network) return new Promise(() => {});
+    const answer = await world.relay.fetch(onRequest(request));
+    return wire.network ? answer : new Promise(() => {});
+  };
+  const raw = simulatedFetch(world.clock, { delayMs: () => TRIP_MS }, handler);
+  return (input, init) => {
+    const told = new AbortController();
+    const taken = Promise.withResolvers<never>();
+    const take = () => {
+      if (wire.network) told.abort();
+      taken.reject(new DOMException('The call was taken back.', 'AbortError'));
+    };
+    if (init?.signal?.aborted) take();
+    else init?.signal?.addEventListener('abort', take, { once: true });
+    return Promise.race([raw(input, { ...init, signal: told.signal }), taken.promise]);
+  };
 }

@@ -160,7 +160,7 @@ t.test(
   },
 );
 
-t.test('with an instance id, a restart gives up what ran and takes what waited, at once', async (t) => {
+t.test('with an instance id, a restart gives up what ran and takes what waited, at once (C65)', async (t) => {
   const world = await createTestRelay();
   await sync(world, PROJECT, [session(1)], { instance_id: uuid(1) });
   const running = await startRun(world);

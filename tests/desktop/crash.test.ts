@@ -100,7 +100,7 @@ t.test('a completion is on disk before it is posted', async (t) => {
   t.equal(desktop.relay.completions[0]!.at - desktop.ran[0]!.endedAt!, 50, 'and right after that');
 });
 
-t.test('a completion that the disk refuses is not posted before the disk has it', async (t) => {
+t.test('a completion that the disk refuses is not posted before the disk has it (C95)', async (t) => {
   const desktop = await startDesktop({ runMs: 1_000 });
   desktop.relay.offer(command());
   await desktop.clock.advance(500);

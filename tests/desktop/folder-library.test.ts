@@ -182,7 +182,7 @@ t.test('names of the language are names like any other (C121)', async (t) => {
   t.equal(library.find('valueOf'), null);
 });
 
-t.test('whatever a file is called or says, what goes to the relay fits its schema', async (t) => {
+t.test('whatever a file is called or says, what goes to the relay fits its schema (C118)', async (t) => {
   const { library } = await setUp(t, {
     [`${'long'.repeat(62)}.js`]: 'broken',
     [`${'ok'.repeat(120)}.js`]: graph('Fine'),

@@ -123,7 +123,7 @@ t.test('the globals cannot be replaced or changed, but a Graph may use their nam
   t.match(await runGraph(engine, graph("const log = 5; const phase = 'x'; return log")), { resultJson: '5' });
 });
 
-t.test('what JSON cannot hold fails the run and names its path', async (t) => {
+t.test('what JSON cannot hold fails the run and names its path (C119)', async (t) => {
   const cases: [string, RegExp][] = [
     ['return { a: [1, 5n] }', /result\.a\[1\] is a bigint/],
     ['return () => 1', /result is a function/],

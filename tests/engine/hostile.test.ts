@@ -61,7 +61,7 @@ const loops: [name: string, body: string, error: RegExp][] = [
 ];
 
 for (const [name, body, error] of attacks) {
-  t.test(`a Graph that ${name} fails, and the next run works`, async (t) => {
+  t.test(`a Graph that ${name} fails, and the next run works (C110)`, async (t) => {
     t.match(await runGraph(patient, graph(body)), { status: 'failed', resultJson: null, error });
     t.match(await runGraph(patient, graph("return await agent('ok')")), { status: 'completed', resultJson: '"OK"' });
   });
@@ -139,7 +139,7 @@ t.test('a result by the megabyte is refused before it leaves the worker', async 
   t.match(outcome, { status: 'failed', resultJson: null, error: /has 20000002 characters/ });
 });
 
-t.test('any thrown value becomes a clean text', async (t) => {
+t.test('any thrown value becomes a clean text (C116, C119)', async (t) => {
   const cases: [string, RegExp][] = [
     ['throw null', /^the Graph threw null$/],
     ['throw undefined', /^the Graph threw undefined$/],
@@ -164,7 +164,7 @@ t.test('any thrown value becomes a clean text', async (t) => {
   for (const [body, error] of cases) t.match(await runGraph(engine, graph(body)), { status: 'failed', error }, body);
 });
 
-t.test('an error text with NULs, lone surrogates and megabytes is cleaned and cut', async (t) => {
+t.test('an error text with NULs, lone surrogates and megabytes is cleaned and cut (C116)', async (t) => {
   const { error, status } = await runGraph(engine, graph(String.raw`throw new Error('a\0b\ud800' + '😀'.repeat(1e6))`));
   t.equal(status, 'failed');
   t.ok(error?.startsWith('ab\ufffd😀'));

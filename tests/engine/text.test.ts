@@ -13,7 +13,7 @@ t.test('a text that is cut has exactly the allowed length and ends in an ellipsi
   t.equal(cleanText('ab', 0), '');
 });
 
-t.test('a cut never separates a surrogate pair, wherever it falls', async (t) => {
+t.test('a cut never separates a surrogate pair, wherever it falls (C112, C115)', async (t) => {
   for (let limit = 0; limit <= 12; limit += 1) {
     for (const start of ['', 'x']) {
       const cut = cleanText(start + '😀'.repeat(10), limit);
@@ -29,7 +29,7 @@ t.test('NULs go and lone surrogates become replacement characters', async (t) =>
   t.equal(cleanText('a\ud800b\udc00', 10), 'a\ufffdb\ufffd');
 });
 
-t.test('any value that can be thrown becomes a text', async (t) => {
+t.test('any value that can be thrown becomes a text (C116)', async (t) => {
   t.equal(cleanText(null, 50), 'null');
   t.equal(cleanText(undefined, 50), 'undefined');
   t.equal(cleanText(42n, 50), '42');
@@ -39,7 +39,7 @@ t.test('any value that can be thrown becomes a text', async (t) => {
   t.equal(cleanText(new Error(''), 50), 'Error');
 });
 
-t.test('values that defend themselves do not make it throw', async (t) => {
+t.test('values that defend themselves do not make it throw (C116)', async (t) => {
   const bomb = () => {
     throw new Error('bomb');
   };
@@ -63,7 +63,7 @@ t.test('values that defend themselves do not make it throw', async (t) => {
   }
 });
 
-t.test('of five thousand causes the first few are named, and a cycle of causes ends', async (t) => {
+t.test('of five thousand causes the first few are named, and a cycle of causes ends (C119)', async (t) => {
   let chain: Error | undefined;
   for (let depth = 5_000; depth > 0; depth -= 1) chain = new Error(`level ${depth}`, { cause: chain });
   t.equal(

@@ -140,7 +140,7 @@ t.test(
   },
 );
 
-t.test('a cancel of a running run reaches the held control in the same turn', async (t) => {
+t.test('a cancel of a running run reaches the held control in the same turn (C44, C47)', async (t) => {
   const { site, agent, desk } = await connectedSite();
   const commandId = await startedRun({ site, agent, desk });
   const held = pending(desk.ask(commandId, { phase: 'running', hold_ms: HOLD_MS }));

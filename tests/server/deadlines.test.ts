@@ -100,7 +100,7 @@ for (const minutes of [10, -10]) {
   });
 }
 
-t.test('a desktop that is not heard of loses its run after a quarter of an hour, and no earlier', async (t) => {
+t.test('a desktop that is not heard of loses its run after a quarter of an hour, and no earlier (C57)', async (t) => {
   const { site, agent, desk } = await connectedSite();
   const commandId = await startedRun({ site, agent, desk });
   await site.clock.advance(10 * MINUTE);
@@ -129,7 +129,7 @@ t.test('a control or another completion is a sign of life too', async (t) => {
   t.equal((await read(site, agent, first)).status, 'lost');
 });
 
-t.test('a lost run is repaired by the completion that comes late', async (t) => {
+t.test('a lost run is repaired by the completion that comes late (C51)', async (t) => {
   const { site, agent, desk } = await connectedSite();
   const commandId = await startedRun({ site, agent, desk });
   await site.clock.advance(LOST_AFTER_MS);

@@ -26,7 +26,7 @@ t.test('a queued command goes into the held sync in the turn in which it is queu
   t.match(held.value?.data, { epoch: 1, hold_granted_ms: HOLD_MS, next_sync_ms: 0 });
 });
 
-t.test('an empty hold ends a margin before what was granted, with an empty answer', async (t) => {
+t.test('an empty hold ends a margin before what was granted, with an empty answer (C02)', async (t) => {
   const { site, desk } = await connectedSite();
   const held = await desk.hold();
   await site.clock.advance(HOLD_MS - HOLD_MARGIN_MS - 1);
