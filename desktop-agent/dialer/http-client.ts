@@ -10,8 +10,12 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Clock } from '../../protocol/ports.ts';
 import { type ProxyEnvironment, proxyVariables } from './proxy-settings.ts';
 
-/** An unused connection is closed after this long. Shorter than the relay's keep-alive: it must not close one just taken. */
-const POOL_IDLE_MS = 60_000;
+/**
+ * An unused connection is closed after this long. Shorter than the relay's keep-alive, which must not close one just
+ * taken, and than the 60 s after which many a balancer forgets one without a word. Longer: a call is sent into nothing,
+ * and waits for its deadline. Shorter: more connections are made.
+ */
+const POOL_IDLE_MS = 50_000;
 
 /** A reset that comes later than this has met a request that the other side was working on. */
 const STALE_MS = 1_000;
