@@ -46,7 +46,7 @@ function troubles({ log }: Running): unknown[] {
 }
 
 t.test(
-  'a desktop that was killed takes over at once when it is started again, and its run is judged (C32)',
+  'a desktop that was killed takes over at once when it is started again, and its run is judged (C32, C62)',
   async (t) => {
     const given = await waitingWorld(t);
     const { world, desk, program, session } = given;
