@@ -71,7 +71,10 @@ export const SOCKET_PONG_MS = 5_000;
  */
 export const SOCKET_CLOSE_MS = 1_000;
 
-/** A running command whose desktop has not been heard of for this long is lost. Larger: callers wait longer for the truth. */
+/**
+ * A running command is lost when its desktop has not been heard of for this long, or lives on and has not named it.
+ * Larger: callers wait longer for the truth.
+ */
 export const LOST_AFTER_MS = 15 * 60_000;
 
 /** A queued command that has not started by then expires: a run queued last night does not fire when the lid opens. */

@@ -5,7 +5,7 @@
  * step of the wall clock moves nothing. The start-by instant is also checked when a command is about to be offered or
  * started, since no timer runs while the machine sleeps.
  */
-import { type CommandEvent, isPlainOffer, isWaiting } from '../protocol/command-machine.ts';
+import { type CommandEvent, hasEnded, isPlainOffer, isWaiting } from '../protocol/command-machine.ts';
 import { OFFER_TIMEOUT_MS } from '../protocol/limits.ts';
 import type { Clock, Timer } from '../protocol/ports.ts';
 import type { CommandBook } from './command-book.ts';
@@ -19,7 +19,7 @@ export function expiredText({ startBy }: CommandRow): string {
 }
 
 const LOST_TEXT =
-  'The desktop has not been heard of for too long while the run was going on. If it comes back, its result is still taken.';
+  'The run has not been heard of for too long while it was going on. If its desktop comes back, its result is still taken.';
 
 export class Deadlines {
   readonly #clock: Clock;
@@ -47,7 +47,10 @@ export class Deadlines {
     this.#lostAfterMs = options.limits.lostAfterMs;
     this.#onReturned = options.onReturned;
     for (const row of this.#commands.allLive()) this.#arm(row);
-    this.#commands.onChange(({ row }) => this.#arm(row));
+    this.#commands.onChange(({ row }) => {
+      if (hasEnded(row.status)) this.#desktops.forget(row.commandId);
+      this.#arm(row);
+    });
   }
 
   stop(): void {
@@ -108,6 +111,6 @@ export class Deadlines {
 
   /** How long nothing has been heard that speaks for this run. */
   #silentMs(row: CommandRow): number {
-    return isPlainOffer(row) ? this.#leases.silentMs(row) : this.#desktops.silentMs(row.desktopId);
+    return isPlainOffer(row) ? this.#leases.silentMs(row) : this.#desktops.silentAboutMs(row.desktopId, row.commandId);
   }
 }

@@ -59,6 +59,8 @@ export class DesktopBook {
   readonly #clock: Clock;
   readonly #contacts = new Map<string, Contact>();
   readonly #holding = new Map<string, ReadonlySet<string>>();
+  /** When a running command was last spoken of; monotonic. */
+  readonly #spokenOf = new Map<string, number>();
   /** project → session → offering. */
   readonly #shared = new Map<string, Map<string, Offering>>();
   /** Epochs that the disk may not have yet. */
@@ -171,6 +173,25 @@ export class DesktopBook {
 
   isHolding(desktopId: string, commandId: string): boolean {
     return this.#holding.get(desktopId)?.has(commandId) ?? false;
+  }
+
+  /** The desktop has asked about this running command, or named it among those that it has. */
+  spokeOf(commandId: string): void {
+    this.#spokenOf.set(commandId, this.#clock.monotonic());
+  }
+
+  /** The command has ended: nobody speaks of it any more. */
+  forget(commandId: string): void {
+    this.#spokenOf.delete(commandId);
+  }
+
+  /**
+   * How long nothing has been heard that speaks for this run. While its desktop says that it has it, each contact does;
+   * a desktop that lives on and names it no more has forgotten it.
+   */
+  silentAboutMs(desktopId: string, commandId: string): number {
+    if (this.isHolding(desktopId, commandId)) return this.silentMs(desktopId);
+    return this.#clock.monotonic() - (this.#spokenOf.get(commandId) ?? this.#startedAt);
   }
 
   /** Milliseconds since the last contact, or since the relay started when there was none. */

@@ -2,7 +2,7 @@
  * A desktop's control: the ack of a command, the last word before it runs, and the news of a cancel while it does.
  */
 import type { CallContext } from '../protocol/api.ts';
-import { isWaiting } from '../protocol/command-machine.ts';
+import { hasEnded, isWaiting } from '../protocol/command-machine.ts';
 import type { ControlAnswer, ControlInput } from '../protocol/schemas.ts';
 import type { CommandBook } from './command-book.ts';
 import { expiredText } from './deadlines.ts';
@@ -27,6 +27,7 @@ export function createControlCall(options: DesktopCallsOptions) {
     if (isReplaced(input, context)) return { cancel: true, reason: 'session-replaced' };
     const row = ownCommand(commands, input.command_id, context.desktopId);
     if (row === null) return { cancel: true, reason: 'unknown-command' };
+    if (!hasEnded(row.status)) desktops.spokeOf(row.commandId);
     if (isWaiting(row.status)) return { cancel: true, reason: 'not-started' };
     if (row.executionId !== input.execution_id) return { cancel: true, reason: row.stopReason ?? 'ended' };
     const answer = controlAnswerOf(row);

@@ -29,7 +29,7 @@ export class SyncCall {
     const { instance_id: instanceId, leaving: why } = input;
     if (!parting) desktops.arrived(desktopId, context.transport);
     else if (why !== undefined) desktops.left(desktopId, context.transport, { instanceId, why });
-    desktops.setHolding(desktopId, input.holding);
+    this.#takeHolding(input, desktopId);
     const refused = this.#takeShares(input, desktopId);
     this.#returnLostOffers(desktopId);
 
@@ -87,6 +87,14 @@ export class SyncCall {
     await admitted.durable;
     ports.log.info('desktop.connected', { desktop_id: desktopId, epoch, transport });
     return epoch;
+  }
+
+  #takeHolding({ holding }: SyncInput, desktopId: string): void {
+    const { commands, desktops } = this.#options;
+    desktops.setHolding(desktopId, holding);
+    for (const { commandId, status } of commands.live(desktopId)) {
+      if (status === 'running' && desktops.isHolding(desktopId, commandId)) desktops.spokeOf(commandId);
+    }
   }
 
   /** Takes over what is shared now, and ends what waits for a session that is not shared any more. */
