@@ -67,18 +67,6 @@ export function createDesktopAdmin(options: {
 }): DesktopAdmin {
   const { library, sharing, agent, lastEnd = () => undefined } = options;
 
-  async function sessionNamed(reference: string): Promise<LocalSession> {
-    await library.scan();
-    const session = library.find(reference);
-    if (session !== null) return session;
-    const known = library.list().map(({ slug }) => slug);
-    const hint = known.length > 0 ? `Known: ${known.join(', ')}.` : 'The Graph folder has no *.js files yet.';
-    throw new RelayError(
-      'invalid-input',
-      `There is no single Graph session "${reference}" (by id, slug or file name). ${hint}`,
-    );
-  }
-
   return {
     async sessions() {
       await library.scan();
@@ -99,13 +87,13 @@ export function createDesktopAdmin(options: {
       }));
     },
     async share({ session: reference, project }) {
-      const session = await sessionNamed(reference);
+      const session = await sessionNamed(library, reference);
       const before = sharing.projects().find(({ projectId }) => projectId === project)?.sessionIds ?? [];
       await sharing.share(project, session.graph_session_id);
       return { session, project_id: project, changed: !before.includes(session.graph_session_id) };
     },
     async unshare({ session: reference, project }) {
-      const session = await sessionNamed(reference);
+      const session = await sessionNamed(library, reference);
       const row = await sharing.unshare(project, session.graph_session_id);
       return { session, project_id: project, changed: row !== null };
     },
@@ -117,6 +105,18 @@ export function createDesktopAdmin(options: {
       return agent !== null;
     },
   };
+}
+
+async function sessionNamed(library: FolderLibrary, reference: string): Promise<LocalSession> {
+  await library.scan();
+  const session = library.find(reference);
+  if (session !== null) return session;
+  const known = library.list().map(({ slug }) => slug);
+  const hint = known.length > 0 ? `Known: ${known.join(', ')}.` : 'The Graph folder has no *.js files yet.';
+  throw new RelayError(
+    'invalid-input',
+    `There is no single Graph session "${reference}" (by id, slug or file name). ${hint}`,
+  );
 }
 
 function endedStatus(row: EndRow | undefined): EndedStatus | null {
