@@ -10,6 +10,7 @@ import type { AgentApi } from '../agent-api.ts';
 import { markInexact } from '../exact-json.ts';
 import { readJsonBody } from './body.ts';
 import { type Authenticate, identify, refusalFor, toolCallsOf } from './gate.ts';
+import { LastTold } from './last-told.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RPC, refuse, withCharset } from './responses.ts';
 import { createServing } from './serving.ts';
@@ -32,7 +33,7 @@ export interface McpEndpoint {
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
   const openCalls = new OpenCalls();
-  const serve = createServing({ api, clock, log, version, openCalls });
+  const serve = createServing({ api, clock, log, version, openCalls, told: new LastTold() });
 
   async function answer(request: Request): Promise<Response> {
     const identity = identify(request, authenticate);

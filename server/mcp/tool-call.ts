@@ -8,12 +8,14 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcon
 import { asRelayError, RelayError } from '../../protocol/errors.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
 import { type AgentApi, AgentError } from '../agent-api.ts';
-import { TOOLS, type ToolCaller } from './tools.ts';
+import type { LastTold } from './last-told.ts';
+import { type Answer, TOOLS, type ToolCaller } from './tools.ts';
 
 export interface ToolCallPorts {
   readonly api: AgentApi;
   readonly clock: Clock;
   readonly log: Log;
+  readonly told: LastTold;
 }
 
 export interface RequestedCall {
@@ -23,7 +25,7 @@ export interface RequestedCall {
 
 export async function callTool(
   ports: ToolCallPorts,
-  caller: ToolCaller,
+  from: Pick<ToolCaller, 'agent' | 'signal'>,
   { name, input }: RequestedCall,
 ): Promise<CallToolResult> {
   const tool = TOOLS.get(name);
@@ -31,7 +33,9 @@ export async function callTool(
     const message = `There is no such tool. The tools are ${[...TOOLS.keys()].join(', ')}.`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
-  const startedAt = ports.clock.monotonic();
+  const { clock, told } = ports;
+  const caller: ToolCaller = { ...from, told, now: () => clock.now() };
+  const startedAt = clock.monotonic();
   const result = await tool
     .call(ports.api, caller, input)
     .then(packAnswer)
@@ -43,17 +47,18 @@ export async function callTool(
   ports.log.info('mcp.call', {
     tool: name,
     agent_id: caller.agent.agentId,
-    duration_ms: Math.round(ports.clock.monotonic() - startedAt),
+    duration_ms: Math.round(clock.monotonic() - startedAt),
     ok: result.isError !== true,
   });
   return result;
 }
 
-/** The answer twice: as data for programs, and as the same compact JSON for models. */
-function packAnswer(answer: object): CallToolResult {
+/** The answer twice: as data for programs, and in words for models. What the Graph returned stands by itself. */
+function packAnswer({ data, text, result }: Answer): CallToolResult {
+  const texts = result === undefined ? [text] : [text, JSON.stringify(result.value)];
   return {
-    structuredContent: answer as Record<string, unknown>,
-    content: [{ type: 'text', text: JSON.stringify(answer) }],
+    structuredContent: data as Record<string, unknown>,
+    content: texts.map((each) => ({ type: 'text', text: each })),
   };
 }
 

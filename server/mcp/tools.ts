@@ -8,14 +8,35 @@ import { z } from 'zod';
 import { commandIdSchema, graphSessionIdSchema, projectIdSchema } from '../../protocol/ids.ts';
 import { isCleanText } from '../../protocol/json-text.ts';
 import { IDEMPOTENCY_KEY_CHARS, LIST_LIMIT, START_WITHIN_SECONDS, WAIT_MAX_MS } from '../../protocol/limits.ts';
-import type { AgentApi, AgentPrincipal, AgentScope } from '../agent-api.ts';
+import type { AgentApi, AgentPrincipal, AgentScope, RunView } from '../agent-api.ts';
+import { listText, runText, ticketText, unchangedText } from './answer-text.ts';
+import { type LastTold, unchangedRun } from './last-told.ts';
 import { runArgumentsSchema } from './run-arguments.ts';
 import { checkInput, type JsonSchema, publishedSchema } from './tool-input.ts';
+import {
+  type OutputSchema,
+  publishedOutput,
+  readRunSchema,
+  runSchema,
+  sessionListSchema,
+  ticketSchema,
+} from './tool-output.ts';
 
 export interface ToolCaller {
   readonly agent: AgentPrincipal;
   /** Aborted when the caller has gone away. */
   readonly signal: AbortSignal;
+  readonly told: LastTold;
+  /** The relay's wall clock, epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/** What a tool says: data for programs, and the same in a few words for models. */
+export interface Answer {
+  readonly data: object;
+  readonly text: string;
+  /** What the Graph returned, if this answer carries it. */
+  readonly result?: { readonly value: unknown };
 }
 
 interface SecurityScheme {
@@ -29,6 +50,7 @@ export interface ListedTool {
   readonly title: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
+  readonly outputSchema: OutputSchema;
   readonly annotations: Readonly<Record<string, boolean>>;
   readonly securitySchemes: readonly SecurityScheme[];
   /** The same again, where clients that drop unknown fields of a tool still find it. */
@@ -41,7 +63,7 @@ export interface Tool {
   /** Whether a call with this (unchecked) input may be kept open for a while. */
   mayHold(input: unknown): boolean;
   /** Checks the input and calls. Rejects with an `AgentError` when the input is refused. */
-  call(api: AgentApi, caller: ToolCaller, input: unknown): Promise<object>;
+  call(api: AgentApi, caller: ToolCaller, input: unknown): Promise<Answer>;
 }
 
 interface ToolDefinition<S extends z.ZodObject> {
@@ -51,8 +73,9 @@ interface ToolDefinition<S extends z.ZodObject> {
   readonly scope: AgentScope;
   readonly annotations: Readonly<Record<string, boolean>>;
   readonly input: S;
+  readonly output: z.ZodObject;
   readonly mayHold?: (input: unknown) => boolean;
-  readonly call: (api: AgentApi, caller: ToolCaller, input: z.output<S>) => Promise<object>;
+  readonly call: (api: AgentApi, caller: ToolCaller, input: z.output<S>) => Promise<Answer>;
 }
 
 function defineTool<S extends z.ZodObject>(definition: ToolDefinition<S>): Tool {
@@ -65,6 +88,7 @@ function defineTool<S extends z.ZodObject>(definition: ToolDefinition<S>): Tool 
       title,
       description,
       inputSchema: publishedSchema(schema),
+      outputSchema: publishedOutput(definition.output),
       annotations,
       securitySchemes,
       _meta: { securitySchemes },
@@ -87,7 +111,11 @@ const listGraphSessions = defineTool({
       .describe('The connected project. May be left out by an agent that is connected to exactly one.'),
     limit: z.int().min(LIST_LIMIT.min).max(LIST_LIMIT.max).default(LIST_LIMIT.default),
   }),
-  call: (api, { agent }, { project_id, limit }) => api.listSessions(agent, { project_id, limit }),
+  output: sessionListSchema,
+  async call(api, { agent }, { project_id, limit }) {
+    const data = await api.listSessions(agent, { project_id, limit });
+    return { data, text: listText(data) };
+  },
 });
 
 const { min: KEY_MIN, max: KEY_MAX } = IDEMPOTENCY_KEY_CHARS;
@@ -120,7 +148,12 @@ const runGraphSession = defineTool({
         'The run expires when it has not started within this time, so that it does not fire when nobody expects it.',
       ),
   }),
-  call: (api, { agent }, input) => api.runSession(agent, { ...input, arguments: input.arguments ?? {} }),
+  output: ticketSchema,
+  async call(api, { agent, told, now }, input) {
+    const data = await api.runSession(agent, { ...input, arguments: input.arguments ?? {} });
+    told.tell(data);
+    return { ...runAnswer(data, now()), data, text: ticketText(data, now()) };
+  },
 });
 
 const WAIT_MAX_SECONDS = WAIT_MAX_MS / 1_000;
@@ -145,12 +178,26 @@ const getGraphRun = defineTool({
       }),
   }),
   mayHold: (input) => Number((input as { wait_seconds?: unknown } | undefined)?.wait_seconds) > 0,
-  async call(api, { agent, signal }, { command_id, wait_seconds = 0 }) {
+  output: readRunSchema,
+  async call(api, { agent, signal, told, now }, { command_id, wait_seconds = 0 }) {
     const granted = Math.min(wait_seconds, WAIT_MAX_SECONDS);
     const run = await api.getRun(agent, { command_id, waitMs: Math.round(granted * 1_000), signal });
-    return granted === wait_seconds ? run : { wait_seconds_granted: granted, ...run };
+    const cut = granted === wait_seconds ? {} : { wait_seconds_granted: granted };
+    if (told.tell(run)) {
+      const answer = runAnswer(run, now());
+      return { ...answer, data: { ...cut, ...answer.data } };
+    }
+    const unchanged = unchangedRun(run, now());
+    const { wait_seconds_granted } = run;
+    const sooner = wait_seconds_granted === undefined ? cut : { wait_seconds_granted };
+    return { data: { ...unchanged, ...sooner }, text: unchangedText(unchanged) };
   },
 });
+
+function runAnswer(run: RunView, now: number): Answer {
+  const said = { data: run, text: runText(run, now) };
+  return 'result' in run ? { ...said, result: { value: run.result } } : said;
+}
 
 const cancelGraphRun = defineTool({
   name: 'cancel_graph_run',
@@ -162,7 +209,12 @@ const cancelGraphRun = defineTool({
   input: z.strictObject({
     command_id: commandIdSchema.describe('The command_id that run_graph_session returned.'),
   }),
-  call: (api, { agent }, { command_id }) => api.cancelRun(agent, { command_id }),
+  output: runSchema,
+  async call(api, { agent, told, now }, { command_id }) {
+    const run = await api.cancelRun(agent, { command_id });
+    told.tell(run);
+    return runAnswer(run, now());
+  },
 });
 
 /** By name, in the order in which they are listed. */

@@ -7,6 +7,8 @@ export interface ToolAnswer {
   readonly isError: boolean;
   /** The text that a model reads. */
   readonly text: string;
+  /** What the Graph returned, as the text that follows it. */
+  readonly resultText: string | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes.
   readonly data: any;
   /** Virtual milliseconds from the call to the whole answer. */
@@ -28,5 +30,12 @@ export async function callTool(world: TestRelay, name: string, args: object): Pr
   const json = body.startsWith('{') ? body : /^data: (\{.*)$/m.exec(body)![1]!;
   const { result } = JSON.parse(json);
   const { isError = false, structuredContent: data, content } = result;
-  return { body, isError, text: content[0].text, data, tookMs: world.clock.monotonic() - before };
+  return {
+    body,
+    isError,
+    text: content[0].text,
+    resultText: content[1]?.text,
+    data,
+    tookMs: world.clock.monotonic() - before,
+  };
 }

@@ -31,7 +31,7 @@ async function listed(era: (typeof ERAS)[number]) {
 
 for (const era of ERAS) {
   t.test(`run_graph_session is listed as published, and one optional input, to clients of ${era}`, async (t) => {
-    const { title, _meta, ...tool } = (await listed(era)).tools[1];
+    const { title, _meta, outputSchema, ...tool } = (await listed(era)).tools[1];
     const { start_within_seconds, ...properties } = tool.inputSchema.properties;
     const { description, ...bounds } = start_within_seconds;
     t.strictSame(bounds, ADDED);
@@ -40,6 +40,7 @@ for (const era of ERAS) {
     // The published listing was trimmed; the protocol requires the schema's own type.
     t.strictSame(tool, { ...PUBLISHED, inputSchema: { type: 'object', ...PUBLISHED.inputSchema } });
     t.type(title, 'string');
+    t.match(outputSchema, { type: 'object', properties: { command_id: { type: 'string' } } });
     t.strictSame(_meta, { securitySchemes: PUBLISHED.securitySchemes });
   });
 

@@ -1,0 +1,45 @@
+/**
+ * What each run's agent was told of it last, so that an answer without news costs its model few tokens.
+ *
+ * In memory: after a restart of the relay each run is told once more in full. Owns nothing that anything depends on.
+ */
+import { hasEnded } from '../../protocol/command-machine.ts';
+import type { RunView } from '../agent-api.ts';
+
+/** Runs that are remembered. One that is forgotten is told in full. */
+const REMEMBERED = 10_000;
+
+/** A run whose state is as it was told last. */
+export interface UnchangedRun {
+  readonly status: RunView['status'];
+  readonly unchanged: true;
+  /** Since it was queued, or started. */
+  readonly for_seconds: number;
+  /** Left out once it has started. */
+  readonly ahead?: number;
+  readonly check_after_seconds: number | null;
+}
+
+export class LastTold {
+  /** State by command, the one that was told longest ago first. */
+  readonly #states = new Map<string, string>();
+
+  /** Notes that this is told now. True when it is news. */
+  tell(run: RunView): boolean {
+    const { command_id, status, cancel_requested, ahead, desktop } = run;
+    const before = this.#states.get(command_id);
+    this.#states.delete(command_id);
+    // An ended run is always told in full: that is what its agent waits for.
+    if (hasEnded(status)) return true;
+    const state = JSON.stringify([status, cancel_requested, ahead, desktop.online, desktop.asleep]);
+    this.#states.set(command_id, state);
+    if (this.#states.size > REMEMBERED) this.#states.delete(this.#states.keys().next().value!);
+    return state !== before;
+  }
+}
+
+export function unchangedRun({ status, timing, ahead, check_after_seconds }: RunView, now: number): UnchangedRun {
+  const since = Date.parse(timing.started_at ?? timing.queued_at);
+  const for_seconds = Math.max(0, Math.round((now - since) / 1_000));
+  return { status, unchanged: true, for_seconds, ...(ahead === null ? {} : { ahead }), check_after_seconds };
+}
