@@ -1,0 +1,57 @@
+/**
+ * A client that asks for the result of a run in its own way, and what that costs it.
+ *
+ * Owns the counting of calls and characters. The answer is the text that a model gets, as the MCP endpoint packs it.
+ */
+import { pause } from '../../protocol/waiting.ts';
+import type { RunView } from '../../server/agent-api.ts';
+import type { Strategy } from '../asking.ts';
+import type { BenchWorld } from './bench-world.ts';
+
+/** What asking for one run came to. */
+export interface Asked {
+  readonly calls: number;
+  /** Of inputs and answers, as text. */
+  readonly chars: number;
+  /** When the client knew that the run had ended. */
+  readonly knewAt: number;
+}
+
+const ENDS: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled', 'expired', 'lost']);
+
+export function hasEnded({ status }: Pick<RunView, 'status'>): boolean {
+  return ENDS.has(status);
+}
+
+const never = new AbortController().signal;
+
+/** Asks until the run has ended. */
+export async function ask(world: BenchWorld, commandId: string, strategy: Strategy): Promise<Asked> {
+  const { clock } = world;
+  const { pauses_s, wait_s } = strategy;
+  const input = wait_s > 0 ? { command_id: commandId, wait_seconds: wait_s } : { command_id: commandId };
+  const inputChars = JSON.stringify(input).length;
+  let chars = 0;
+  for (let calls = 0; ; ) {
+    const pauseS = pauses_s[Math.min(calls, pauses_s.length - 1)]!;
+    await pause(clock, pauseS * 1_000, never);
+    const run = await read(world, commandId, wait_s * 1_000);
+    calls++;
+    chars += inputChars + JSON.stringify(run).length;
+    if (hasEnded(run)) return { calls, chars, knewAt: clock.monotonic() };
+  }
+}
+
+export function read(world: BenchWorld, commandId: string, waitMs = 0): Promise<RunView> {
+  return world.relay.agents.getRun(world.caller, { command_id: commandId, waitMs, signal: never });
+}
+
+const LONGEST_WAIT_MS = 50_000;
+
+/** Resolves in the moment in which the relay has the end of the run. */
+export async function untilEnded(world: BenchWorld, commandId: string): Promise<RunView> {
+  for (;;) {
+    const run = await read(world, commandId, LONGEST_WAIT_MS);
+    if (hasEnded(run)) return run;
+  }
+}
