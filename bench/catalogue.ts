@@ -32,15 +32,7 @@ import stagger from './workloads/stagger.ts';
 import { type Workload, workloadSchema } from './workloads/workload.ts';
 
 export const MODES: readonly BenchMode[] = [plain20s, longPoll, websocket, plain5s, auto];
-export const WORKLOADS: readonly Workload[] = [
-  pickup,
-  fanout(5),
-  stagger,
-  cancel,
-  offline,
-  clientPolling,
-  mixedDay,
-];
+export const WORKLOADS: readonly Workload[] = [pickup, fanout(5), stagger, cancel, offline, clientPolling, mixedDay];
 export const FAULTS: readonly Fault[] = [none, loss, proxyCut, sleep];
 
 interface Kind<T> {

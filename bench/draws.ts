@@ -6,7 +6,10 @@
 import { z } from 'zod';
 import type { Random } from '../protocol/ports.ts';
 
-const secondsSchema = z.number().min(0).max(7 * 24 * 3_600);
+const secondsSchema = z
+  .number()
+  .min(0)
+  .max(7 * 24 * 3_600);
 
 export const drawSchema = z.union([
   secondsSchema,

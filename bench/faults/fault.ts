@@ -28,8 +28,6 @@ export const faultSchema = z.strictObject({
     })
     .partial(),
   /** The desktop's machine sleeps again and again. */
-  sleep: z
-    .strictObject({ every_s: z.number().min(1).max(86_400), for_s: z.number().min(1).max(86_400) })
-    .nullable(),
+  sleep: z.strictObject({ every_s: z.number().min(1).max(86_400), for_s: z.number().min(1).max(86_400) }).nullable(),
 });
 export type Fault = z.infer<typeof faultSchema>;

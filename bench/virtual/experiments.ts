@@ -5,8 +5,8 @@
  * Owns nothing that outlives a piece of work: each builds a world of its own.
  */
 import { PUBLISHED_RUN_TIME } from '../draws.ts';
-import none from '../faults/none.ts';
 import type { Fault } from '../faults/fault.ts';
+import none from '../faults/none.ts';
 import type { BenchMode } from '../modes/mode.ts';
 import { namedRandom } from '../sim/seeded.ts';
 import type { Workload } from '../workloads/workload.ts';

@@ -8,7 +8,8 @@ import { type BenchWorld, type BenchWorldOptions, createBenchWorld } from '../be
 import { queue } from '../rounds.ts';
 
 export interface LostReplies {
-  readonly calls: number;
+  /** Calls that each run took. */
+  readonly attempts: readonly number[];
   /** Runs that the relay has queued for those calls. */
   readonly queued: number;
 }
@@ -29,6 +30,7 @@ export async function loseReplies(
   const wire = new Wire({ clock, history, sky, site: { life: () => relayLife }, caller: 'agent' });
   const life = new Life(new Machine(clock), 'agent');
   const queued = new Set<string>();
+  const attempts: number[] = [];
   let calls = 0;
 
   /** Resolves with false when the reply was lost. */
@@ -48,10 +50,11 @@ export async function loseReplies(
     for (let run = 1; run <= given.runs; run++) {
       let attempt = 1;
       while (!(await call(`run-${run}-key-${given.newKeys ? attempt : 1}`))) attempt++;
+      attempts.push(attempt);
     }
   };
   await clock.settle(startAll());
-  return { calls, queued: queued.size };
+  return { attempts, queued: queued.size };
 }
 
 /** What another agent is told of a run; null when it is told of the run itself. */

@@ -1,0 +1,83 @@
+/** `bench published`: measures, and puts the result together. */
+
+import { measure } from '../measured.ts';
+import longPoll from '../modes/long-poll.ts';
+import plain20s from '../modes/plain-20s.ts';
+import websocket from '../modes/websocket.ts';
+import { provenance } from '../provenance.ts';
+import { FORMAT, FORMAT_VERSION, type PublishedResult } from '../result-format.ts';
+import { percentile, sorted } from '../statistics.ts';
+import { CONDITIONS } from '../virtual/bench-world.ts';
+import { Plan } from '../virtual/plan.ts';
+import type { PublishedFigures } from './figures.ts';
+import { type ModeData, planMode } from './measure.ts';
+import { pickupsS, publishedTables } from './tables.ts';
+
+export interface PublishedOptions {
+  readonly seed: number;
+  /** Of the largest tables; the others follow. */
+  readonly runs: number;
+  readonly figures: PublishedFigures;
+  readonly threads?: number | undefined;
+}
+
+/** The first one is the post's. */
+const MODES = [plain20s, longPoll, websocket];
+
+export async function measurePublished({ seed, runs, figures, threads }: PublishedOptions): Promise<PublishedResult> {
+  const plan = new Plan();
+  const parts = MODES.map((mode) => planMode(plan, { seed, mode, runs, figures }));
+  let data: ModeData[] = [];
+  const countRuns = () => {
+    data = parts.map((part) => part());
+    return data.reduce((sum, each) => sum + runsIn(each), 0);
+  };
+  const wall_clock = await measure(plan, { label: 'published', threads, countRuns });
+  const tables = publishedTables(data, figures);
+  const failed = tables.some(({ rows }) => rows.some(({ verdict }) => verdict === 'FAIL'));
+  return {
+    format: FORMAT,
+    format_version: FORMAT_VERSION,
+    kind: 'published',
+    command: `npm run bench -- published --seed ${seed} --runs ${runs}`,
+    seed,
+    runs,
+    made: await provenance(),
+    conditions: CONDITIONS,
+    modes: [...MODES],
+    verdict: failed ? 'FAIL' : 'PASS',
+    tables,
+    pickup_percentiles_s: data.map(percentilesOf),
+    fanout_bars: data.map(barsOf),
+    wall_clock,
+  };
+}
+
+function runsIn({ pickup, asking, cancel, fanouts, offline }: ModeData): number {
+  const inFanouts = fanouts.reduce((sum, { records }) => sum + records.length, 0);
+  const away = offline.reduce((sum, { executed }) => sum + executed, 0);
+  return pickup.length + asking.length + cancel.length + inFanouts + away;
+}
+
+function percentilesOf({ pickup }: ModeData): number[] {
+  const ascending = sorted(pickupsS(pickup));
+  return Array.from({ length: 101 }, (_, p) => toMs(percentile(ascending, p / 100)));
+}
+
+function barsOf({ fanouts }: ModeData): PublishedResult['fanout_bars'][number] {
+  const widest = fanouts.filter(({ slots }) => slots === 1).at(-1);
+  const bars = widest?.records.filter(({ round }) => round === 0) ?? [];
+  const since = Math.min(...bars.map(({ queuedAt }) => queuedAt));
+  const at = (instant: number | null) => (instant === null ? null : toMs((instant - since) / 1_000));
+  return bars.map(({ queuedAt, startedAt, endedAt, knownAt }) => ({
+    queued_s: at(queuedAt)!,
+    started_s: at(startedAt),
+    ended_s: at(endedAt),
+    known_s: at(knownAt)!,
+  }));
+}
+
+/** Seconds, to the millisecond. */
+function toMs(seconds: number): number {
+  return Math.round(seconds * 1_000) / 1_000;
+}
