@@ -30,6 +30,7 @@ export interface ModeData {
   readonly pickup: RunRecord[];
   readonly asking: RunRecord[];
   readonly cancel: RunRecord[];
+  /** Of two and more at once; one at once is `pickup`. */
   readonly fanouts: readonly Fanout[];
   readonly offline: ResultOf<'offline'>;
   readonly newKeys: readonly ResultOf<'lost-replies'>[];
@@ -47,28 +48,32 @@ export interface MeasureGiven {
   /** Runs of the largest tables. */
   readonly runs: number;
   readonly figures: PublishedFigures;
+  /** Whether this is the mode that is compared with the post. */
+  readonly isJudged: boolean;
 }
 
 /** A quiet client: what is measured does not depend on who asks. */
 const UNWATCHED: Pick<Workload, 'asking'> = { asking: [] };
 
 const LOST_REPLIES_PARTS = { least: 3, per: 200 } as const;
+const OFFLINE_SHARE = 20;
 const OFFLINE_ROUNDS_PER_PART = 50;
 
 /** Adds the work of a mode to the plan. Returns what it came to, once the plan has run. */
 export function planMode(plan: Plan, given: MeasureGiven): () => ModeData {
   const { seed, mode, runs, figures } = given;
   const one = { seed, mode };
+  const quiet = { ...one, fault: none, weighsAnswers: false };
   const stop_s = figures.model.stop_delay_s_fitted;
   const rounds = (workload: Workload, count: number) =>
-    plan.addRounds({ ...one, fault: none, workload: { ...workload, ...UNWATCHED, stop_s }, rounds: share(count) });
+    plan.addRounds({ ...quiet, workload: { ...workload, ...UNWATCHED, stop_s }, rounds: share(count) });
   const asked = { ...pickup, name: 'asking', asking: [...PUBLISHED_STRATEGIES, WAITING] };
 
   const pickups = rounds(pickup, runs);
-  const asking = plan.addRounds({ ...one, fault: none, workload: asked, rounds: runs });
+  const asking = plan.addRounds({ ...quiet, workload: asked, rounds: runs });
   const cancels = rounds(cancel as Workload, runs);
   const fanouts = planFanouts(given, rounds);
-  const offline = planOffline(plan, { ...one, rounds: share(runs / 8) });
+  const offline = planOffline(plan, { ...one, rounds: share(runs / OFFLINE_SHARE) });
   const repetitions = Math.max(LOST_REPLIES_PARTS.least, Math.round(runs / LOST_REPLIES_PARTS.per));
   const lost = (newKeys: boolean) =>
     Array.from({ length: repetitions }, (_, repetition) => {
@@ -99,19 +104,24 @@ export function planMode(plan: Plan, given: MeasureGiven): () => ModeData {
   });
 }
 
-/** With one slot twice as many as the post's least: its 95th percentile is bounded on both sides only from there on. */
+/**
+ * Rounds of several runs at once, as shares of all runs. The judged mode has enough for a 95th percentile that is bounded
+ * on both sides ({@link acceptedPercentile}, with 500 published rounds): 800 of 2,000. The others stand beside it.
+ */
+const FANOUT_SHARES = { judged: 0.4, beside: 0.2, moreSlots: 0.06 } as const;
+
 function planFanouts(
-  { figures, runs }: MeasureGiven,
+  { figures, runs, isJudged }: MeasureGiven,
   plan: (workload: Workload, rounds: number) => () => RunRecord[],
 ): () => Fanout[] {
   const sizes = figures.fanout.map(({ queued_at_once }) => queued_at_once);
   const parts = SLOTS.flatMap((slots) =>
-    // One run alone does not care how many there may be.
     sizes
-      .filter((count) => slots === 1 || count > 1)
+      .filter((count) => count > 1)
       .map((count) => {
-        const rounds = share(slots === 1 ? runs / 2 : runs / 8);
-        return { count, slots, rounds, records: plan(fanout(count, slots) as Workload, rounds) };
+        const oneSlot = isJudged ? FANOUT_SHARES.judged : FANOUT_SHARES.beside;
+        const rounds = share(runs * (slots === 1 ? oneSlot : FANOUT_SHARES.moreSlots));
+        return { count, slots, rounds, records: plan(fanout(count, slots), rounds) };
       }),
   );
   return () => parts.map((part) => ({ ...part, records: part.records() }));

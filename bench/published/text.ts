@@ -52,11 +52,11 @@ function tableLines({ title, n, rows, notes }: PublishedTable, modes: readonly s
 }
 
 function cellsOf(row: PublishedRow): string[] {
-  const [judged, ...others] = row.ours.map((value) => valueOf(value, row));
-  return [`  ${row.name}`, valueOf(row.published, row), judged ?? '', acceptedOf(row), row.verdict ?? '', ...others];
+  const [judged, ...others] = row.ours.map((value) => cellOf(value, row));
+  return [`  ${row.name}`, cellOf(row.published, row), judged ?? '', acceptedOf(row), row.verdict ?? '', ...others];
 }
 
-function valueOf(value: number | string | null, { unit, digits }: PublishedRow): string {
+function cellOf(value: number | string | null, { unit, digits }: PublishedRow): string {
   if (value === null) return '—';
   if (typeof value === 'string') return value;
   const isSeconds = unit === 's';

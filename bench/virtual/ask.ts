@@ -11,7 +11,7 @@ import type { BenchWorld } from './bench-world.ts';
 /** What asking for one run came to. */
 export interface Asked {
   readonly calls: number;
-  /** Of inputs and answers, as text. */
+  /** Of inputs and answers, as text; 0 in a world where nobody weighs them, since that costs more than asking. */
   readonly chars: number;
   /** When the client knew that the run had ended. */
   readonly knewAt: number;
@@ -30,6 +30,7 @@ export async function ask(world: BenchWorld, commandId: string, strategy: Strate
   const { clock } = world;
   const { pauses_s, wait_s } = strategy;
   const input = wait_s > 0 ? { command_id: commandId, wait_seconds: wait_s } : { command_id: commandId };
+  const { weighsAnswers } = world.options;
   const inputChars = JSON.stringify(input).length;
   let chars = 0;
   for (let calls = 0; ; ) {
@@ -37,7 +38,7 @@ export async function ask(world: BenchWorld, commandId: string, strategy: Strate
     await pause(clock, pauseS * 1_000, never);
     const run = await read(world, commandId, wait_s * 1_000);
     calls++;
-    chars += inputChars + JSON.stringify(run).length;
+    if (weighsAnswers) chars += inputChars + JSON.stringify(run).length;
     if (hasEnded(run)) return { calls, chars, knewAt: clock.monotonic() };
   }
 }

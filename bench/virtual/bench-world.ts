@@ -44,6 +44,8 @@ export interface BenchWorldOptions {
   readonly stopMs: number;
   /** True: the whole stack with each byte counted; false: straight to the handlers, ten times as quick. */
   readonly metered: boolean;
+  /** Whether the length of what clients read is counted. */
+  readonly weighsAnswers: boolean;
   readonly limits?: NonNullable<RelayOptions['limits']>;
   /** Takes something away from the desktop, to see what it is worth. */
   readonly desktopStore?: (store: StateStore<DesktopTables>) => StateStore<DesktopTables>;
@@ -119,8 +121,8 @@ interface Place {
 function startDesktop(options: BenchWorldOptions, place: Place) {
   const { seed, mode, slots, stopMs, fault } = options;
   const { clock, meter } = place;
-  const machine = new MeteredMachine(clock, meter);
-  const life = new MeteredLife(machine, 'desktop', meter);
+  const machine = options.metered ? new MeteredMachine(clock, meter) : new Machine(clock);
+  const life = options.metered ? new MeteredLife(machine, 'desktop', meter) : new Life(machine, 'desktop');
   const ports = portsOf(seed, 'desktop', life);
   // What the disk and the Graphs do stirs the machine too, but is none of the transport's doing.
   const quiet = new Life(machine, 'desktop');

@@ -25,10 +25,11 @@ export interface RoundsJob {
   readonly firstRound: number;
   readonly rounds: number;
   readonly metered: boolean;
+  readonly weighsAnswers: boolean;
 }
 
 async function rounds(job: RoundsJob): Promise<{ records: RunRecord[]; price: Price }> {
-  const { seed, mode, workload, fault, firstRound, metered } = job;
+  const { seed, mode, workload, fault, firstRound, metered, weighsAnswers } = job;
   // Equal for all modes, so that what is drawn for the line's weather comes from the same stream in each.
   const worldSeed = seedOf(seed, `${workload.name} ${fault.name} ${firstRound}`);
   const world = await createBenchWorld({
@@ -36,6 +37,7 @@ async function rounds(job: RoundsJob): Promise<{ records: RunRecord[]; price: Pr
     mode,
     fault,
     metered,
+    weighsAnswers,
     slots: workload.slots,
     stopMs: workload.stop_s * 1_000,
   });
@@ -52,7 +54,8 @@ export interface IdleJob {
 
 async function idle({ seed, mode, fault, hours }: IdleJob): Promise<Price> {
   const worldSeed = seedOf(seed, `idle ${fault.name}`);
-  const world = await createBenchWorld({ seed: worldSeed, mode, fault, slots: 1, stopMs: 0, metered: true });
+  const given = { seed: worldSeed, mode, fault, slots: 1, stopMs: 0, metered: true, weighsAnswers: false };
+  const world = await createBenchWorld(given);
   world.meter.on();
   await world.clock.advance(hours * 3_600_000);
   world.meter.off();
@@ -65,7 +68,7 @@ export interface ScriptJob {
 }
 
 function worldOf({ seed, mode }: ScriptJob, name: string) {
-  return { seed: seedOf(seed, name), mode, fault: none, slots: 1, stopMs: 500, metered: false };
+  return { seed: seedOf(seed, name), mode, fault: none, slots: 1, stopMs: 500, metered: false, weighsAnswers: false };
 }
 
 /** Every kind of work. Each takes plain data and resolves with plain data. */

@@ -38,8 +38,8 @@ export class Plan {
   }
 
   /** The price of some rounds, on the whole stack. */
-  addPrice(given: Omit<GivenOf<'rounds'>, 'firstRound' | 'metered'>): () => Price {
-    const part = this.add('rounds', { ...given, firstRound: 0, metered: true });
+  addPrice(given: Omit<GivenOf<'rounds'>, 'firstRound' | 'metered' | 'weighsAnswers'>): () => Price {
+    const part = this.add('rounds', { ...given, firstRound: 0, metered: true, weighsAnswers: false });
     return () => part().price;
   }
 
