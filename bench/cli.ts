@@ -1,6 +1,7 @@
 /** `graph-relay bench`: what is measured, each by its own command. */
 import { Command, Option } from 'commander';
 import type { ModeName } from '../desktop-agent/modes.ts';
+import { compareCommand } from './compare/cli.ts';
 import { parseCount } from './options.ts';
 import { publishedCommand } from './published/cli.ts';
 import { simCommand } from './sim/cli.ts';
@@ -35,6 +36,7 @@ export function benchCommand(): Command {
       );
     });
   bench.addCommand(publishedCommand());
+  bench.addCommand(compareCommand());
   bench.addCommand(simCommand());
   return bench;
 }
