@@ -14,6 +14,10 @@ export type BenchErrorCode =
   | 'name-taken'
   /** The result that is compared with is no result of this kind, or of another version of the format. */
   | 'baseline-invalid'
+  /** Over real sockets nobody takes a desktop's network away. */
+  | 'workload-offline'
+  /** Its runs take longer than a bench in real time may. */
+  | 'workload-too-long'
   /** The result cannot be written where it was asked to be. */
   | 'out-unwritable';
 

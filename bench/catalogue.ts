@@ -28,11 +28,21 @@ import { fanout } from './workloads/fanout.ts';
 import mixedDay from './workloads/mixed-day.ts';
 import offline from './workloads/offline.ts';
 import pickup from './workloads/pickup.ts';
+import shortRuns from './workloads/short-runs.ts';
 import stagger from './workloads/stagger.ts';
 import { type Workload, workloadSchema } from './workloads/workload.ts';
 
 export const MODES: readonly BenchMode[] = [plain20s, longPoll, websocket, plain5s, auto];
-export const WORKLOADS: readonly Workload[] = [pickup, fanout(5), stagger, cancel, offline, clientPolling, mixedDay];
+export const WORKLOADS: readonly Workload[] = [
+  pickup,
+  fanout(5),
+  stagger,
+  cancel,
+  offline,
+  clientPolling,
+  mixedDay,
+  shortRuns,
+];
 export const FAULTS: readonly Fault[] = [none, loss, proxyCut, sleep];
 
 interface Kind<T> {

@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import type { ModeName } from '../desktop-agent/modes.ts';
 import { compareCommand } from './compare/cli.ts';
+import { liveCommand } from './live/cli.ts';
 import { parseCount } from './options.ts';
 import { publishedCommand } from './published/cli.ts';
 import { simCommand } from './sim/cli.ts';
@@ -37,6 +38,7 @@ export function benchCommand(): Command {
     });
   bench.addCommand(publishedCommand());
   bench.addCommand(compareCommand());
+  bench.addCommand(liveCommand());
   bench.addCommand(simCommand());
   return bench;
 }

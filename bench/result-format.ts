@@ -7,6 +7,7 @@
  */
 import { z } from 'zod';
 import { faultSchema } from './faults/fault.ts';
+import { liveBody, summarySchema } from './live/result.ts';
 import { modeSchema } from './modes/mode.ts';
 import { workloadSchema } from './workloads/workload.ts';
 
@@ -36,7 +37,7 @@ const head = {
     versions: z.record(z.string(), z.string()),
     machine: z.strictObject({ platform: z.string(), cpu: z.string(), cores: z.int(), memory_gib: z.number() }),
   }),
-  /** What lies between the two sides in virtual time. */
+  /** What lies between the two sides in virtual time; in `live`, what this machine was found to have. */
   conditions: z.strictObject({ way_ms: z.number(), disk_ms: z.number() }),
   modes: z.array(modeSchema),
   wall_clock: wallClockSchema,
@@ -85,17 +86,6 @@ export const publishedResultSchema = z.strictObject({
   fanout_bars: z.array(z.array(barSchema)),
 });
 export type PublishedResult = z.infer<typeof publishedResultSchema>;
-
-const summarySchema = z.strictObject({
-  n: z.int(),
-  mean: z.number(),
-  sd: z.number(),
-  min: z.number(),
-  median: z.number(),
-  p95: z.number(),
-  p99: z.number(),
-  max: z.number(),
-});
 
 const priceSchema = z.strictObject({
   hours: z.number(),
@@ -177,5 +167,13 @@ export const compareResultSchema = z.strictObject({
 export type CompareResult = z.infer<typeof compareResultSchema>;
 export type Baseline = NonNullable<CompareResult['baseline']>;
 
-export const benchResultSchema = z.discriminatedUnion('kind', [publishedResultSchema, compareResultSchema]);
+/** Real time: nothing in it but the workload follows from the seed. `runs` are the real ones. */
+export const liveResultSchema = z.strictObject({ ...head, ...liveBody });
+export type LiveResult = z.infer<typeof liveResultSchema>;
+
+export const benchResultSchema = z.discriminatedUnion('kind', [
+  publishedResultSchema,
+  compareResultSchema,
+  liveResultSchema,
+]);
 export type BenchResult = z.infer<typeof benchResultSchema>;

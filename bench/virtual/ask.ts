@@ -3,10 +3,18 @@
  *
  * Owns the counting of calls and characters. The answer is the text that a model gets, as the MCP endpoint packs it.
  */
+import type { Clock } from '../../protocol/ports.ts';
 import { pause } from '../../protocol/waiting.ts';
-import type { RunView } from '../../server/agent-api.ts';
+import type { AgentApi, AgentPrincipal, RunView } from '../../server/agent-api.ts';
 import type { Strategy } from '../asking.ts';
-import type { BenchWorld } from './bench-world.ts';
+
+/** What asking needs of a world, virtual or real. */
+export interface AskedWorld {
+  readonly clock: Clock;
+  readonly relay: { readonly agents: Pick<AgentApi, 'getRun'> };
+  readonly caller: AgentPrincipal;
+  readonly options: { readonly weighsAnswers: boolean };
+}
 
 /** What asking for one run came to. */
 export interface Asked {
@@ -26,7 +34,7 @@ export function hasEnded({ status }: Pick<RunView, 'status'>): boolean {
 const never = new AbortController().signal;
 
 /** Asks until the run has ended. */
-export async function ask(world: BenchWorld, commandId: string, strategy: Strategy): Promise<Asked> {
+export async function ask(world: AskedWorld, commandId: string, strategy: Strategy): Promise<Asked> {
   const { clock } = world;
   const { pauses_s, wait_s } = strategy;
   const input = wait_s > 0 ? { command_id: commandId, wait_seconds: wait_s } : { command_id: commandId };
@@ -43,14 +51,14 @@ export async function ask(world: BenchWorld, commandId: string, strategy: Strate
   }
 }
 
-export function read(world: BenchWorld, commandId: string, waitMs = 0): Promise<RunView> {
+export function read(world: AskedWorld, commandId: string, waitMs = 0): Promise<RunView> {
   return world.relay.agents.getRun(world.caller, { command_id: commandId, waitMs, signal: never });
 }
 
 const LONGEST_WAIT_MS = 50_000;
 
 /** Resolves in the moment in which the relay has the end of the run. */
-export async function untilEnded(world: BenchWorld, commandId: string): Promise<RunView> {
+export async function untilEnded(world: AskedWorld, commandId: string): Promise<RunView> {
   for (;;) {
     const run = await read(world, commandId, LONGEST_WAIT_MS);
     if (hasEnded(run)) return run;

@@ -46,6 +46,8 @@ export interface BenchWorldOptions {
   readonly metered: boolean;
   /** Whether the length of what clients read is counted. */
   readonly weighsAnswers: boolean;
+  /** Another disk than that of {@link CONDITIONS}. */
+  readonly diskMs?: number | undefined;
   readonly limits?: NonNullable<RelayOptions['limits']>;
   /** Takes something away from the desktop, to see what it is worth. */
   readonly desktopStore?: (store: StateStore<DesktopTables>) => StateStore<DesktopTables>;
@@ -69,8 +71,8 @@ export interface BenchWorld {
 
 const PROJECT = 'bench';
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
-/** Until a desktop has connected, in any mode. */
-const SETTLE_MS = 1_000;
+/** Until a desktop has connected, in any mode. Its ticks count from the beginning of this. */
+export const SETTLE_MS = 1_000;
 
 export async function createBenchWorld(options: BenchWorldOptions): Promise<BenchWorld> {
   const path = (meter: Meter) => (options.metered ? meteredPath(meter) : DIRECT_PATH);
@@ -97,9 +99,13 @@ export async function createBenchWorld(options: BenchWorldOptions): Promise<Benc
 function startRelay(options: BenchWorldOptions, clock: VirtualClock): { relay: Relay; life: Life } {
   const life = new Life(new Machine(clock), 'relay');
   const ports = portsOf(options.seed, 'relay', life);
-  const syncDelayMs = CONDITIONS.disk_ms;
+  const syncDelayMs = diskMsOf(options);
   const store = createMemoryState<RelayTables>({ tables: RELAY_TABLES, clock: life, syncDelayMs });
   return { relay: createRelay({ ports, store, limits: options.limits ?? {} }), life };
+}
+
+function diskMsOf({ diskMs = CONDITIONS.disk_ms }: BenchWorldOptions): number {
+  return diskMs;
 }
 
 function portsOf(seed: number, name: string, clock: Life): Ports {
@@ -129,7 +135,7 @@ function startDesktop(options: BenchWorldOptions, place: Place) {
   const store = createMemoryState<DesktopTables>({
     tables: DESKTOP_TABLES,
     clock: quiet,
-    syncDelayMs: CONDITIONS.disk_ms,
+    syncDelayMs: diskMsOf(options),
   });
   const runs = createRunTable({ world: clock, clock: quiet, stopMs });
   const session = sessionOf(ports);

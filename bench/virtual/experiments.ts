@@ -26,10 +26,12 @@ export interface RoundsJob {
   readonly rounds: number;
   readonly metered: boolean;
   readonly weighsAnswers: boolean;
+  /** Another disk than the usual one. */
+  readonly diskMs?: number;
 }
 
 async function rounds(job: RoundsJob): Promise<{ records: RunRecord[]; price: Price }> {
-  const { seed, mode, workload, fault, firstRound, metered, weighsAnswers } = job;
+  const { seed, mode, workload, fault, firstRound, metered, weighsAnswers, diskMs } = job;
   // Equal for all modes, so that what is drawn for the line's weather comes from the same stream in each.
   const worldSeed = seedOf(seed, `${workload.name} ${fault.name} ${firstRound}`);
   const world = await createBenchWorld({
@@ -38,6 +40,7 @@ async function rounds(job: RoundsJob): Promise<{ records: RunRecord[]; price: Pr
     fault,
     metered,
     weighsAnswers,
+    diskMs,
     slots: workload.slots,
     stopMs: workload.stop_s * 1_000,
   });

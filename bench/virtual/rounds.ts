@@ -57,10 +57,10 @@ export async function playRounds(world: BenchWorld, given: RoundsGiven): Promise
   const play = async () => {
     for (let index = 0; index < given.rounds; index++) {
       const round = given.firstRound + index;
-      const random = namedRandom(given.seed, `${given.workload.name} round ${round}`);
-      await pause(world.clock, GAP_MS + random.next() * GAP_SPREAD_MS, never);
+      const drawn = drawRound(given, round);
+      await pause(world.clock, drawn.gapMs, never);
       world.meter.on();
-      records.push(...(await playRound(world, { ...given, round, random })));
+      records.push(...(await playRound(world, { ...given, round, planned: drawn.runs })));
       world.meter.off();
       // Nobody reads them here, and they are many.
       world.history.facts.length = 0;
@@ -70,10 +70,21 @@ export async function playRounds(world: BenchWorld, given: RoundsGiven): Promise
   return records;
 }
 
-interface PlannedRun {
+export interface PlannedRun {
+  /** After the round's beginning. */
   readonly atMs: number;
   readonly order: RunOrder;
   readonly cancelAfterMs: number | null;
+}
+
+/** What a round is, wherever it is played: the pause before it, and its runs in the order of their starts. */
+export function drawRound(
+  { workload, seed }: { workload: Workload; seed: number },
+  round: number,
+): { gapMs: number; runs: PlannedRun[] } {
+  const random = namedRandom(seed, `${workload.name} round ${round}`);
+  const gapMs = GAP_MS + random.next() * GAP_SPREAD_MS;
+  return { gapMs, runs: plan(workload, random) };
 }
 
 function plan({ starts, run_s, cancel }: Workload, random: Random): PlannedRun[] {
@@ -91,10 +102,9 @@ function plan({ starts, run_s, cancel }: Workload, random: Random): PlannedRun[]
 
 async function playRound(
   world: BenchWorld,
-  given: { workload: Workload; round: number; random: Random },
+  given: { workload: Workload; round: number; planned: readonly PlannedRun[] },
 ): Promise<RunRecord[]> {
-  const { workload, round, random } = given;
-  const planned = plan(workload, random);
+  const { workload, round, planned } = given;
   const { offline_s } = workload;
   if (offline_s > 0) {
     const online = world.sky.begin({ loseRequest: 1, loseAnswer: 1, silent: 0, sockets: 'refused' });
