@@ -9,13 +9,13 @@
 import { ERRORS } from '../published/tolerance.ts';
 import { namedRandom } from '../sim/seeded.ts';
 import { deviationOf, meanOf, percentile, sorted } from '../statistics.ts';
-import type { Workload } from '../workloads/workload.ts';
+import { runsOf, type Workload } from '../workloads/workload.ts';
 import type { Figure, LiveCell } from './result.ts';
 
 /** Resamples; 400 find a standard error to about 4 %. */
 const RESAMPLES = 400;
 
-/** A pickup, and the news of an end too, is two exchanges over the network at most, and two writes that wait in line. */
+/** A pickup, and the news of an end too, is at most two exchanges over the network and two writes that wait for each other. */
 export const TRIPS = { exchanges: 2, appends: 2 } as const;
 
 /** `own_ms`: a pickup on a machine without other load, at the median. */
@@ -27,6 +27,8 @@ export function machineError(found: Omit<LiveCell['machine'], 'total_ms'>): Live
 
 export const CALLS = 'calls: ';
 export const COMPLETED = 'completed';
+/** Of the first run of a round, which no other one keeps waiting. */
+export const FIRST = 'first pickup';
 
 type Kind = Pick<Figure, 'name' | 'statistic' | 'unit'>;
 
@@ -35,7 +37,8 @@ function kindsOf(name: string): Kind[] {
   if (name === COMPLETED) return [{ name, statistic: 'mean', unit: 'share' }];
   if (name.startsWith(CALLS)) return [{ name, statistic: 'mean', unit: 'calls' }];
   const of = (statistic: Figure['statistic']): Kind => ({ name, statistic, unit: 'ms' });
-  return name === 'pickup' ? [of('mean'), of('median'), of('p95')] : [of('mean'), of('median')];
+  // Where runs stand in line, a median lies between two heaps and jumps from one to the other.
+  return name === FIRST || name === 'delivery' ? [of('mean'), of('median'), of('p95')] : [of('mean'), of('p95')];
 }
 
 export interface JudgedCell extends Pick<LiveCell, 'mode' | 'rounds' | 'runs' | 'machine' | 'samples'> {}
@@ -68,12 +71,21 @@ function pairsOf({ samples, runs, rounds }: JudgedCell, name: string): Pair[][] 
   );
 }
 
-/** A delay moves a time by itself, a count of calls by as many as fit into it, and an end not at all. */
-function machineIn({ name, unit }: Kind, given: { machine: LiveCell['machine']; workload: Workload }): number {
-  const { total_ms } = given.machine;
-  if (unit === 'ms') return total_ms;
+/**
+ * A delay moves a time by itself, a count of calls by as many as fit into it, and an end not at all. One that stands in
+ * line has the delays of all before it: half of the line on average, all of it at the far end.
+ */
+function machineIn(
+  { name, unit, statistic }: Kind,
+  given: { machine: LiveCell['machine']; workload: Workload },
+): number {
+  const { machine, workload } = given;
   if (unit === 'share') return 0;
-  const strategy = given.workload.asking.find((each) => CALLS + each.name === name);
+  const isAlone = name === FIRST || name === 'delivery' || name === 'cancel';
+  const inLine = isAlone ? 1 : Math.ceil(runsOf(workload) / workload.slots);
+  const total_ms = machine.total_ms * (statistic === 'p95' ? inLine : (inLine + 1) / 2);
+  if (unit === 'ms') return total_ms;
+  const strategy = workload.asking.find((each) => CALLS + each.name === name);
   const pauses = strategy?.pauses_s.filter((seconds) => seconds > 0) ?? [];
   return total_ms / (1_000 * Math.min(1, ...pauses));
 }

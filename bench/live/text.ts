@@ -66,7 +66,8 @@ function agreementHead({ conditions, standard_errors }: LiveResult): string[] {
     `and disks are this machine's medians (${conditions.way_ms} ms a way, ${conditions.disk_ms} ms a write). They may differ by the error, which is`,
     `  chance   ${standard_errors} standard errors of the difference, by drawing whole rounds with their twins: the sample size`,
     `  machine  ${TRIPS.exchanges} bare exchanges and ${TRIPS.appends} appends at p99 beside all desktops, and a pickup of ours alone at p50:`,
-    '           network, disk and code; in virtual time a processor is free and nothing waits in line',
+    '           network, disk and code; in virtual time a processor is free and nothing queues. A run that stands in',
+    '           line behind others has theirs too',
   ];
 }
 

@@ -8,7 +8,7 @@ import type { BenchMode } from '../modes/mode.ts';
 import type { Plan } from '../virtual/plan.ts';
 import type { RunRecord } from '../virtual/rounds.ts';
 import type { Workload } from '../workloads/workload.ts';
-import { CALLS, COMPLETED } from './agreement.ts';
+import { CALLS, COMPLETED, FIRST } from './agreement.ts';
 import type { LiveSamples } from './result.ts';
 
 /** What lies between the two sides on this machine. */
@@ -45,10 +45,11 @@ function thisMachine({ way_ms }: Conditions): Fault {
 }
 
 export function samplesOf(records: readonly RunRecord[], workload: Workload): LiveSamples {
+  const first = sampleOf('pickup', records).map((value, at) => (records[at]!.index === 0 ? value : null));
   const times = METRIC_NAMES.map((metric) => [metric, sampleOf(metric, records)] as const);
   const calls = workload.asking.map(
     ({ name }, index) => [CALLS + name, records.map(({ asked }) => asked[index]?.calls ?? null)] as const,
   );
   const completed = records.map(({ status }) => (status === 'completed' ? 1 : 0));
-  return Object.fromEntries([...times, ...calls, [COMPLETED, completed]]);
+  return Object.fromEntries([[FIRST, first], ...times, ...calls, [COMPLETED, completed]]);
 }
