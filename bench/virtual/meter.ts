@@ -81,6 +81,11 @@ export class Meter {
     this.#lastActiveAt = now;
   }
 
+  /** While it was on. */
+  get counted(): { readonly requests: number; readonly bytes: number } {
+    return { requests: this.#requests, bytes: this.#bytes };
+  }
+
   price(): Price {
     const hours = this.#onMs / 3_600_000;
     const perHour = (count: number) => (hours === 0 ? 0 : round(count / hours, 1));
