@@ -67,7 +67,9 @@ function cellOf(value: number | string | null, { unit, digits }: PublishedRow): 
 function acceptedOf({ accepted, rule, digits }: PublishedRow): string {
   if (rule === 'exact') return 'equal';
   if (accepted === null) return '';
-  const { low, high } = accepted;
+  const { high } = accepted;
+  // Nothing here is below zero, whatever a formula allows.
+  const low = accepted.low === null ? null : Math.max(0, accepted.low);
   if (low === null) return `≤ ${high?.toFixed(digits)}`;
   return high === null ? `≥ ${low.toFixed(digits)}` : `${low.toFixed(digits)} – ${high.toFixed(digits)}`;
 }
