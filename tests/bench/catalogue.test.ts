@@ -6,15 +6,19 @@ import { faultSchema } from '../../bench/faults/fault.ts';
 import { modeSchema } from '../../bench/modes/mode.ts';
 import { runsOf, workloadSchema } from '../../bench/workloads/workload.ts';
 
-async function refused(t: Test, promise: Promise<unknown>, code: BenchErrorCode, ...words: string[]): Promise<void> {
+async function refused(
+  t: Test,
+  promise: Promise<unknown>,
+  told: { code: BenchErrorCode; words: string[] },
+): Promise<void> {
   const error = await promise.then(
     () => null,
     (reason: unknown) => reason,
   );
   t.type(error, BenchError);
-  const { message, code: found } = error as BenchError;
-  t.equal(found, code);
-  for (const word of [...words, `[${code}]`]) t.ok(message.includes(word), `${message} / ${word}`);
+  const { message, code } = error as BenchError;
+  t.equal(code, told.code);
+  for (const word of [...told.words, `[${code}]`]) t.ok(message.includes(word), `${message} / ${word}`);
 }
 
 t.test('everything of ours has the form that is asked of others', async (t) => {
@@ -34,10 +38,10 @@ t.test('names are found, and fanout-N for any N', async (t) => {
 });
 
 t.test('what is unknown is refused with what there is', async (t) => {
-  await refused(t, findModes(['plain-2s']), 'unknown-mode', 'plain-2s', 'plain-20s', './my-mode.ts');
-  await refused(t, findWorkloads(['fanout-0']), 'unknown-workload', 'fanout-0', 'fanout-1');
-  await refused(t, findFaults(['rain']), 'unknown-fault', 'rain', 'proxy-cut-15s');
-  await refused(t, findModes(['long-poll', 'long-poll']), 'name-taken', 'long-poll');
+  await refused(t, findModes(['plain-2s']), { code: 'unknown-mode', words: ['plain-2s', 'plain-20s', './my-mode.ts'] });
+  await refused(t, findWorkloads(['fanout-0']), { code: 'unknown-workload', words: ['fanout-0', 'fanout-1'] });
+  await refused(t, findFaults(['rain']), 'unknown-fault', { code: 'rain', words: ['proxy-cut-15s'] });
+  await refused(t, findModes(['long-poll', 'long-poll']), { code: 'name-taken', words: ['long-poll'] });
 });
 
 const MINE = `
@@ -70,10 +74,10 @@ t.test('a file that does not fit is refused with the member that is wrong', asyn
     'spaces.ts': MINE.replace("'mine'", "'my own mode'"),
   });
   const file = (name: string) => findModes([join(folder, name)]);
-  await refused(t, file('typo.ts'), 'file-invalid', 'relay', 'bench/modes/');
-  await refused(t, file('huge.ts'), 'file-invalid', 'relay');
-  await refused(t, file('nothing.ts'), 'file-invalid', 'the default export');
-  await refused(t, file('spaces.ts'), 'file-invalid', 'name', 'small letters');
-  await refused(t, file('broken.ts'), 'file-unreadable', 'broken.ts');
-  await refused(t, file('missing.ts'), 'file-unreadable', 'missing.ts');
+  await refused(t, file('typo.ts'), 'file-invalid', { code: 'relay', words: ['bench/modes/'] });
+  await refused(t, file('huge.ts'), { code: 'file-invalid', words: ['relay'] });
+  await refused(t, file('nothing.ts'), { code: 'file-invalid', words: ['the default export'] });
+  await refused(t, file('spaces.ts'), 'file-invalid', { code: 'name', words: ['small letters'] });
+  await refused(t, file('broken.ts'), { code: 'file-unreadable', words: ['broken.ts'] });
+  await refused(t, file('missing.ts'), { code: 'file-unreadable', words: ['missing.ts'] });
 });
