@@ -122,12 +122,25 @@ function check<T>(kind: Kind<T>, path: string, value: unknown): T {
   const checked = kind.schema.safeParse(value);
   // Through JSON: what is compared is data, and goes to other threads.
   if (checked.success) return JSON.parse(JSON.stringify(checked.data)) as T;
-  const problems = checked.error.issues.slice(0, PROBLEMS_SHOWN).map((issue) => {
-    const where = issue.path.join('.');
-    return `${where === '' ? 'the default export' : where}: ${issue.message}`;
-  });
+  const problems = checked.error.issues.flatMap((issue) => problemsOf(issue)).slice(0, PROBLEMS_SHOWN);
   throw new BenchError(
     'file-invalid',
     `${path} does not default-export a ${kind.what}. ${problems.join('; ')}. Take a file of bench/${kind.what}s/ as an example.`,
   );
+}
+
+/** A value that may have several forms is told what is wrong with the form that it comes nearest to. */
+function problemsOf(issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): string[] {
+  const path = [...at, ...issue.path];
+  if (issue.code === 'invalid_union') {
+    const nearest = issue.errors.find((branch) => branch.some(isWithin)) ?? issue.errors.at(-1);
+    if (nearest !== undefined) return nearest.flatMap((inner) => problemsOf(inner, path));
+  }
+  const where = path.map(String).join('.');
+  return [`${where === '' ? 'the default export' : where}: ${issue.message}`];
+}
+
+/** Whether the value had this form on the outside, and something in it is wrong. */
+function isWithin({ path, code }: z.core.$ZodIssue): boolean {
+  return path.length > 0 || code === 'unrecognized_keys';
 }

@@ -16,7 +16,10 @@ export function publishedCommand(): Command {
       const { measurePublished } = await import('./published.ts');
       const { publishedLines } = await import('./text.ts');
       const { putOut } = await import('../output.ts');
-      const result = await measurePublished({ ...options, figures: readFigures(figures ?? null) });
+      const { seed, runs } = options;
+      const others = figures === undefined ? '' : ` --figures ${figures}`;
+      const command = `npm run bench -- published --seed ${seed} --runs ${runs}${others}`;
+      const result = await measurePublished({ ...options, command, figures: readFigures(figures ?? null) });
       await putOut(result, publishedLines, options);
       if (result.verdict === 'FAIL') process.exitCode = EXIT_CODES.failure;
     });

@@ -56,8 +56,8 @@ export interface MeasureGiven {
 const UNWATCHED: Pick<Workload, 'asking'> = { asking: [] };
 
 const LOST_REPLIES_PARTS = { least: 3, per: 200 } as const;
-const OFFLINE_SHARE = 20;
-const OFFLINE_ROUNDS_PER_PART = 50;
+/** Each round has five runs, and one draw is what they are compared with. */
+const OFFLINE_ROUNDS = { share: 0.05, least: 20, perPart: 25 } as const;
 
 /** Adds the work of a mode to the plan. Returns what it came to, once the plan has run. */
 export function planMode(plan: Plan, given: MeasureGiven): () => ModeData {
@@ -73,7 +73,10 @@ export function planMode(plan: Plan, given: MeasureGiven): () => ModeData {
   const asking = plan.addRounds({ ...quiet, workload: asked, rounds: runs });
   const cancels = rounds(cancel as Workload, runs);
   const fanouts = planFanouts(given, rounds);
-  const offline = planOffline(plan, { ...one, rounds: share(runs / OFFLINE_SHARE) });
+  const offline = planOffline(plan, {
+    ...one,
+    rounds: Math.max(OFFLINE_ROUNDS.least, share(runs * OFFLINE_ROUNDS.share)),
+  });
   const repetitions = Math.max(LOST_REPLIES_PARTS.least, Math.round(runs / LOST_REPLIES_PARTS.per));
   const lost = (newKeys: boolean) =>
     Array.from({ length: repetitions }, (_, repetition) => {
@@ -132,9 +135,9 @@ function planOffline(
   { seed, mode, rounds }: { seed: number; mode: BenchMode; rounds: number },
 ): () => ResultOf<'offline'> {
   const parts: (() => ResultOf<'offline'>)[] = [];
-  for (let part = 0; part * OFFLINE_ROUNDS_PER_PART < rounds; part++) {
-    const left = rounds - part * OFFLINE_ROUNDS_PER_PART;
-    parts.push(plan.add('offline', { seed, mode, part, rounds: Math.min(OFFLINE_ROUNDS_PER_PART, left) }));
+  for (let part = 0; part * OFFLINE_ROUNDS.perPart < rounds; part++) {
+    const left = rounds - part * OFFLINE_ROUNDS.perPart;
+    parts.push(plan.add('offline', { seed, mode, part, rounds: Math.min(OFFLINE_ROUNDS.perPart, left) }));
   }
   return () => parts.flatMap((part) => part());
 }

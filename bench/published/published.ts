@@ -18,13 +18,21 @@ export interface PublishedOptions {
   /** Of the largest tables; the others follow. */
   readonly runs: number;
   readonly figures: PublishedFigures;
+  /** The command that makes this result again. */
+  readonly command: string;
   readonly threads?: number | undefined;
 }
 
 /** The first one is the post's. */
 const MODES = [plain20s, longPoll, websocket];
 
-export async function measurePublished({ seed, runs, figures, threads }: PublishedOptions): Promise<PublishedResult> {
+export async function measurePublished({
+  seed,
+  runs,
+  figures,
+  threads,
+  command,
+}: PublishedOptions): Promise<PublishedResult> {
   const plan = new Plan();
   const parts = MODES.map((mode, index) => planMode(plan, { seed, mode, runs, figures, isJudged: index === 0 }));
   let data: ModeData[] = [];
@@ -39,7 +47,7 @@ export async function measurePublished({ seed, runs, figures, threads }: Publish
     format: FORMAT,
     format_version: FORMAT_VERSION,
     kind: 'published',
-    command: `npm run bench -- published --seed ${seed} --runs ${runs}`,
+    command,
     seed,
     runs,
     made: await provenance(),

@@ -64,26 +64,23 @@ function boundTable(data: Data, { result_bound }: PublishedFigures): PublishedTa
     const published = result_bound[kind];
     const ours = data.map((each) => each[kind]);
     const { chars, bytes } = ours[0]!;
-    const perChar = bytes / chars;
     const low = chars + OUR_ID_CHARS - ID_CHARS.longest;
     const high = chars + OUR_ID_CHARS - ID_CHARS.shortest;
-    const row = (what: 'characters' | 'bytes', value: number, measured: number[], factor: number): PublishedRow =>
-      judgedRow(
-        { name: `${kind}: longest result, ${what}`, unit: what, digits: 0 },
-        { published: value, ours: measured, accepted: { low: low * factor, high: high * factor }, rule: 'range' },
-      );
+    const row = (unit: 'characters' | 'bytes', measured: number[]): PublishedRow => {
+      const factor = unit === 'bytes' ? bytes / chars : 1;
+      const accepted = { low: low * factor, high: high * factor };
+      const value = unit === 'bytes' ? published.utf8_bytes : published.chars;
+      const head = { name: `${kind}: longest result, ${unit}`, unit, digits: 0 };
+      return judgedRow(head, { published: value, ours: measured, accepted, rule: 'range' });
+    };
     return [
       row(
         'characters',
-        published.chars,
         ours.map((each) => each.chars),
-        1,
       ),
       row(
         'bytes',
-        published.utf8_bytes,
         ours.map((each) => each.bytes),
-        perChar,
       ),
     ];
   });

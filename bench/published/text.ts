@@ -34,7 +34,8 @@ function statistics({ way_ms, disk_ms }: PublishedResult['conditions']): string[
     '  mean       our mean ± 4 · sd · √(1/n ours + 1/n theirs)',
     '  percentile the percentiles of our sample at p ± 4 · √(p(1-p)) · √(1/n ours + 1/n theirs); no distribution assumed',
     '  greatest   our greatest ± its distance to what n draws almost surely exceed',
-    '  count      binomial, as a mean;   draw: one value, against the logarithms of ours;   range: what ours span',
+    '  count      binomial, as a mean',
+    '  one value  against the logarithms of ours (a sum of run times), or what ours span and 10.4/n of it more (a phase)',
     `To that comes half a unit of the last published digit, and where the network counts ${NETWORK_SLACK_S} s a run:`,
     `ours has a line of ${way_ms} ms one way and disks of ${disk_ms} ms, the post's has none.`,
     'A percentile lies between the two nearest ranks (type 7 of Hyndman and Fan).',
@@ -66,7 +67,9 @@ function cellOf(value: number | string | null, { unit, digits }: PublishedRow): 
 function acceptedOf({ accepted, rule, digits }: PublishedRow): string {
   if (rule === 'exact') return 'equal';
   if (accepted === null) return '';
-  const { low, high } = accepted;
+  const { high } = accepted;
+  // Nothing here is below zero, whatever a formula allows.
+  const low = accepted.low === null ? null : Math.max(0, accepted.low);
   if (low === null) return `≤ ${high?.toFixed(digits)}`;
   return high === null ? `≥ ${low.toFixed(digits)}` : `${low.toFixed(digits)} – ${high.toFixed(digits)}`;
 }

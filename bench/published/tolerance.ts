@@ -67,9 +67,14 @@ export function acceptedDraw(sample: readonly number[], slack: number): Accepted
   return { low: Math.exp(centre - reach) - slack, high: Math.exp(centre + reach) + slack };
 }
 
-/** A single draw from something with a least and a greatest: another one is outside of n with a chance of 2 in n + 1. */
+/**
+ * A single draw from something that is spread evenly between a least and a greatest, as a phase is. Beyond what n draws
+ * span there is almost never more than this share of it.
+ */
 export function acceptedWithin(sample: Sorted, slack: number): Accepted {
-  return { low: sample[0]! - slack, high: sample.at(-1)! + slack };
+  const [least, greatest] = [sample[0]!, sample.at(-1)!];
+  const beyond = ((greatest - least) * -Math.log(TAIL)) / sample.length;
+  return { low: least - beyond - slack, high: greatest + beyond + slack };
 }
 
 export function around(centre: number, reach: number): Accepted {

@@ -4,9 +4,9 @@
  * Owns the counting of calls and characters. The answer is the text that a model gets, as the MCP endpoint packs it.
  */
 import type { Clock } from '../../protocol/ports.ts';
-import { pause } from '../../protocol/waiting.ts';
 import type { AgentApi, AgentPrincipal, RunView } from '../../server/agent-api.ts';
 import type { Strategy } from '../asking.ts';
+import { sleepFor } from './sleep.ts';
 
 /** What asking needs of a world, virtual or real. */
 export interface AskedWorld {
@@ -43,7 +43,7 @@ export async function ask(world: AskedWorld, commandId: string, strategy: Strate
   let chars = 0;
   for (let calls = 0; ; ) {
     const pauseS = pauses_s[Math.min(calls, pauses_s.length - 1)]!;
-    await pause(clock, pauseS * 1_000, never);
+    await sleepFor(clock, pauseS * 1_000);
     const run = await read(world, commandId, wait_s * 1_000);
     calls++;
     if (weighsAnswers) chars += inputChars + JSON.stringify(run).length;

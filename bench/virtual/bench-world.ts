@@ -18,13 +18,14 @@ import type { BenchMode } from '../modes/mode.ts';
 import { CALM, Sky, type Weather } from '../sim/faults/weather.ts';
 import { Wire } from '../sim/faults/wire.ts';
 import { History } from '../sim/history.ts';
-import { Life, Machine } from '../sim/hosts/machine.ts';
+import { type Life, Machine } from '../sim/hosts/machine.ts';
 import { DIRECT_PATH } from '../sim/paths/direct-path.ts';
 import type { Path, ServingRelay } from '../sim/paths/path.ts';
 import { namedRandom, seededIds } from '../sim/seeded.ts';
 import { VirtualClock } from '../sim/virtual-clock.ts';
 import { createRunTable, type RunTable } from './bench-engine.ts';
-import { Meter, MeteredLife, MeteredMachine } from './meter.ts';
+import { EndlessLife, MeteredLife, MeteredMachine } from './lives.ts';
+import { Meter } from './meter.ts';
 import { meteredPath } from './metered-path.ts';
 
 /** What lies between the two sides. The post has neither. */
@@ -97,7 +98,7 @@ export async function createBenchWorld(options: BenchWorldOptions): Promise<Benc
 }
 
 function startRelay(options: BenchWorldOptions, clock: VirtualClock): { relay: Relay; life: Life } {
-  const life = new Life(new Machine(clock), 'relay');
+  const life = new EndlessLife(new Machine(clock), 'relay');
   const ports = portsOf(options.seed, 'relay', life);
   const syncDelayMs = diskMsOf(options);
   const store = createMemoryState<RelayTables>({ tables: RELAY_TABLES, clock: life, syncDelayMs });
@@ -128,10 +129,10 @@ function startDesktop(options: BenchWorldOptions, place: Place) {
   const { seed, mode, slots, stopMs, fault } = options;
   const { clock, meter } = place;
   const machine = options.metered ? new MeteredMachine(clock, meter) : new Machine(clock);
-  const life = options.metered ? new MeteredLife(machine, 'desktop', meter) : new Life(machine, 'desktop');
+  const life = options.metered ? new MeteredLife(machine, 'desktop', meter) : new EndlessLife(machine, 'desktop');
   const ports = portsOf(seed, 'desktop', life);
   // What the disk and the Graphs do stirs the machine too, but is none of the transport's doing.
-  const quiet = new Life(machine, 'desktop');
+  const quiet = new EndlessLife(machine, 'desktop');
   const store = createMemoryState<DesktopTables>({
     tables: DESKTOP_TABLES,
     clock: quiet,

@@ -5,8 +5,6 @@
  * and TLS add is left out.
  */
 import type { Clock } from '../../protocol/ports.ts';
-import { Life, Machine } from '../sim/hosts/machine.ts';
-import type { VirtualClock } from '../sim/virtual-clock.ts';
 
 /** Activity after less quiet than this belongs to the wake-up before. */
 const WAKE_GAP_MS = 100;
@@ -81,6 +79,11 @@ export class Meter {
     this.#lastActiveAt = now;
   }
 
+  /** While it was on. */
+  get counted(): { readonly requests: number; readonly bytes: number } {
+    return { requests: this.#requests, bytes: this.#bytes };
+  }
+
   price(): Price {
     const hours = this.#onMs / 3_600_000;
     const perHour = (count: number) => (hours === 0 ? 0 : round(count / hours, 1));
@@ -109,38 +112,4 @@ export class Meter {
 
 function round(value: number, digits: number): number {
   return Math.round(value * 10 ** digits) / 10 ** digits;
-}
-
-/** A machine whose arrivals stir it. */
-export class MeteredMachine extends Machine {
-  readonly #meter: Meter;
-
-  constructor(world: VirtualClock, meter: Meter) {
-    super(world);
-    this.#meter = meter;
-  }
-
-  override whenAwake(run: () => void): void {
-    super.whenAwake(() => {
-      this.#meter.active();
-      run();
-    });
-  }
-}
-
-/** A process whose timers stir its machine. */
-export class MeteredLife extends Life {
-  readonly #meter: Meter;
-
-  constructor(machine: Machine, name: string, meter: Meter) {
-    super(machine, name);
-    this.#meter = meter;
-  }
-
-  override after(delayMs: number, run: () => void) {
-    return super.after(delayMs, () => {
-      this.#meter.active();
-      run();
-    });
-  }
 }

@@ -4,6 +4,7 @@
  * Owns what a message weighs: what `node:http` and `ws` put on a TCP connection for it. A test holds this against real
  * sockets.
  */
+import { STATUS_CODES } from 'node:http';
 import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
 import type { OpenSocket } from '../../desktop-agent/dialer/socket-link.ts';
 import { socketsOver } from '../sim/faults/socket-wire.ts';
@@ -26,7 +27,7 @@ export function meteredPath(meter: Meter): Path {
   };
 }
 
-function meteredFetch(meter: Meter, send: Fetch): Fetch {
+export function meteredFetch(meter: Meter, send: Fetch): Fetch {
   return async (input, init = {}) => {
     meter.request();
     meter.bytes(requestBytes(String(input), init));
@@ -45,7 +46,7 @@ function meteredFetch(meter: Meter, send: Fetch): Fetch {
 const LINE_END = 2;
 
 /** A request as `node:http` writes it. */
-export function requestBytes(url: string, { method = 'GET', headers, body }: RequestInit): number {
+function requestBytes(url: string, { method = 'GET', headers, body }: RequestInit): number {
   const { pathname, search, host } = new URL(url);
   const length = typeof body === 'string' ? Buffer.byteLength(body) : 0;
   const own = [...new Headers(headers)];
@@ -58,14 +59,15 @@ export function requestBytes(url: string, { method = 'GET', headers, body }: Req
 }
 
 /** An answer as `node:http` writes it for the relay. */
-export function answerBytes(answer: Pick<Response, 'status' | 'headers'>, length: number): number {
+function answerBytes(answer: Pick<Response, 'status' | 'headers'>, length: number): number {
   const added: [string, string][] = [
     ['Date', 'Thu, 01 Jan 2026 00:00:00 GMT'],
     ['Connection', 'keep-alive'],
     ['Keep-Alive', 'timeout=75'],
   ];
   if (!answer.headers.has('content-length')) added.push(['Content-Length', String(length)]);
-  return `HTTP/1.1 ${answer.status} OK`.length + LINE_END + headerBytes([...answer.headers, ...added]) + length;
+  const statusLine = `HTTP/1.1 ${answer.status} ${STATUS_CODES[answer.status]}`;
+  return statusLine.length + LINE_END + headerBytes([...answer.headers, ...added]) + length;
 }
 
 function headerBytes(headers: readonly (readonly [string, string])[]): number {
@@ -76,7 +78,7 @@ function headerBytes(headers: readonly (readonly [string, string])[]): number {
 /** Of a call's frame; a `PING` is none. */
 const CALL = /^\{"id":/;
 
-function meteredSockets(meter: Meter, open: OpenSocket): OpenSocket {
+export function meteredSockets(meter: Meter, open: OpenSocket): OpenSocket {
   return (url, headers, events) => {
     const release = meter.hold();
     meter.bytes(upgradeBytes(url, headers));
@@ -106,7 +108,7 @@ function meteredSockets(meter: Meter, open: OpenSocket): OpenSocket {
 }
 
 /** Both halves of the handshake, as `ws` writes them. */
-export function upgradeBytes(url: string, headers: Readonly<Record<string, string>>): number {
+function upgradeBytes(url: string, headers: Readonly<Record<string, string>>): number {
   const { pathname, search, host } = new URL(url);
   const key = 'x'.repeat(24);
   const accept = 'x'.repeat(28);
@@ -128,7 +130,7 @@ export function upgradeBytes(url: string, headers: Readonly<Record<string, strin
 }
 
 /** RFC 6455: two bytes, more of a long payload's length, and a client's mask. */
-export function frameBytes(text: string, direction: 'to-client' | 'to-server'): number {
+function frameBytes(text: string, direction: 'to-client' | 'to-server'): number {
   const length = Buffer.byteLength(text);
   const extended = length < 126 ? 0 : length < 65_536 ? 2 : 8;
   return 2 + extended + (direction === 'to-server' ? 4 : 0) + length;

@@ -4,13 +4,13 @@
  * Owns what is drawn for a round, so that the same round of the same seed asks for the same in each mode.
  */
 import type { Random } from '../../protocol/ports.ts';
-import { pause } from '../../protocol/waiting.ts';
 import { drawMs } from '../draws.ts';
 import { namedRandom } from '../sim/seeded.ts';
 import type { Workload } from '../workloads/workload.ts';
 import { type Asked, ask, hasEnded, untilEnded } from './ask.ts';
 import type { RunOrder } from './bench-engine.ts';
 import type { BenchWorld } from './bench-world.ts';
+import { sleepFor } from './sleep.ts';
 
 /** One run, in milliseconds of virtual time. */
 export interface RunRecord {
@@ -43,8 +43,6 @@ export interface CancelRecord {
 const GAP_MS = 5_000;
 const GAP_SPREAD_MS = 60_000;
 
-const never = new AbortController().signal;
-
 export interface RoundsGiven {
   readonly workload: Workload;
   readonly seed: number;
@@ -58,7 +56,7 @@ export async function playRounds(world: BenchWorld, given: RoundsGiven): Promise
     for (let index = 0; index < given.rounds; index++) {
       const round = given.firstRound + index;
       const drawn = drawRound(given, round);
-      await pause(world.clock, drawn.gapMs, never);
+      await sleepFor(world.clock, drawn.gapMs);
       world.meter.on();
       records.push(...(await playRound(world, { ...given, round, planned: drawn.runs })));
       world.meter.off();
@@ -112,7 +110,7 @@ async function playRound(
   }
   const start = world.clock.monotonic();
   const playing = planned.map(async (run, index) => {
-    await pause(world.clock, start + run.atMs - world.clock.monotonic(), never);
+    await sleepFor(world.clock, start + run.atMs - world.clock.monotonic());
     return playRun(world, { run, round, index, workload });
   });
   return Promise.all(playing);
@@ -149,7 +147,7 @@ export async function queue(world: BenchWorld, { key, order }: { key: string; or
 
 async function cancelLater(world: BenchWorld, commandId: string, at: number): Promise<CancelRecord> {
   const { clock, relay, caller } = world;
-  await pause(clock, at - clock.monotonic(), never);
+  await sleepFor(clock, at - clock.monotonic());
   const askedAt = clock.monotonic();
   const run = await relay.agents.cancelRun(caller, { command_id: commandId });
   // A cancel of a waiting run ends it in the same call; the engine has then never begun it.

@@ -1,10 +1,10 @@
 /** Experiments about what comes back from a desktop: a completion that is lost once, and the longest result. */
 import type { DesktopTables } from '../../../desktop-agent/rows.ts';
 import type { StateStore } from '../../../protocol/ports.ts';
-import { pause } from '../../../protocol/waiting.ts';
 import { hasEnded, read, untilEnded } from '../ask.ts';
 import { type BenchWorld, type BenchWorldOptions, createBenchWorld } from '../bench-world.ts';
 import { queue } from '../rounds.ts';
+import { sleepFor } from '../sleep.ts';
 
 export interface LostCompletion {
   /** What its agent is told ten minutes after the end of the run. */
@@ -19,8 +19,6 @@ const RUN_MS = 30_000;
 const DOWN_MS = 200;
 const LATER_MS = 600_000;
 
-const never = new AbortController().signal;
-
 export async function loseCompletion(
   options: BenchWorldOptions,
   { outbox }: { outbox: boolean },
@@ -32,15 +30,15 @@ export async function loseCompletion(
     let run = await read(world, commandId);
     while (run.status === 'queued') run = await read(world, commandId, 50_000);
     const { startedAt } = await startOf(world, commandId);
-    await pause(clock, startedAt + RUN_MS - DOWN_MS / 2 - clock.monotonic(), never);
+    await sleepFor(clock, startedAt + RUN_MS - DOWN_MS / 2 - clock.monotonic());
     const up = sky.begin({ loseRequest: 1, silent: 0 });
-    await pause(clock, DOWN_MS, never);
+    await sleepFor(clock, DOWN_MS);
     up();
     let deliveredAt: number | null = null;
     void untilEnded(world, commandId).then(() => {
       deliveredAt = clock.monotonic();
     });
-    await pause(clock, LATER_MS, never);
+    await sleepFor(clock, LATER_MS);
     const last = await read(world, commandId);
     const isDelivered = deliveredAt !== null && hasEnded(last);
     const ranAt = runs.times.get(commandId)!.startedAt;
@@ -54,7 +52,7 @@ async function startOf({ clock, runs }: BenchWorld, commandId: string) {
   for (;;) {
     const times = runs.times.get(commandId);
     if (times !== undefined) return times;
-    await pause(clock, 1, never);
+    await sleepFor(clock, 1);
   }
 }
 

@@ -1,10 +1,10 @@
 /** The experiment about a desktop that is away: what becomes of runs that are queued meanwhile. */
-import { pause } from '../../../protocol/waiting.ts';
 import { type Draw, drawMs } from '../../draws.ts';
 import { namedRandom } from '../../sim/seeded.ts';
 import { read, untilEnded } from '../ask.ts';
 import type { BenchWorld } from '../bench-world.ts';
 import { queue } from '../rounds.ts';
+import { sleepFor } from '../sleep.ts';
 
 export interface OfflineRound {
   /** What agents are told at the end of the absence. */
@@ -22,8 +22,6 @@ const AWAY_MS = 600_000;
 const RUNS = 5;
 const GAP_MS = 5_000;
 const GAP_SPREAD_MS = 60_000;
-
-const never = new AbortController().signal;
 
 export async function stayOffline(
   world: BenchWorld,
@@ -45,7 +43,7 @@ async function playRound(
 ): Promise<OfflineRound> {
   const { clock, sky, runs } = world;
   const random = namedRandom(seed, `offline round ${round}`);
-  await pause(clock, GAP_MS + random.next() * GAP_SPREAD_MS, never);
+  await sleepFor(clock, GAP_MS + random.next() * GAP_SPREAD_MS);
   const back = sky.begin({ loseRequest: 1, loseAnswer: 1, silent: 0, sockets: 'refused' });
   const before = runs.times.size;
   const commands: string[] = [];
@@ -53,7 +51,7 @@ async function playRound(
     const order = { run_ms: drawMs(runTime, random) };
     commands.push(await queue(world, { key: `round-${round}-run-${run}`, order }));
   }
-  await pause(clock, AWAY_MS, never);
+  await sleepFor(clock, AWAY_MS);
   const statuses = await Promise.all(commands.map(async (command) => (await read(world, command)).status));
   const executedWhileAway = runs.times.size - before;
   back();
