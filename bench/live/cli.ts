@@ -35,7 +35,8 @@ export function liveCommand(): Command {
 async function run(options: Options): Promise<void> {
   // Loaded here, so that no other command pays for it.
   const { liveLines } = await import('./text.ts');
-  const { putOut } = await import('../output.ts');
+  const { putOut, refuseUnwritable } = await import('../output.ts');
+  await refuseUnwritable(options.out);
   const { judge } = options;
   const result = judge === undefined ? await measured(options) : (await import('./judge-again.ts')).judgeAgain(judge);
   await putOut(result, liveLines, options);

@@ -17,15 +17,14 @@ import { openProcessState } from '../../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
 import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports, StateStore } from '../../protocol/ports.ts';
-import { pause } from '../../protocol/waiting.ts';
 import { stampUs } from '../pickup/stamp.ts';
 import { createRunTable, type RunTable } from '../virtual/bench-engine.ts';
+import { sleepFor } from '../virtual/sleep.ts';
 import type { DesktopMark, DesktopsAnswer, DesktopsOrder, DesktopsQuestion } from './desktops-messages.ts';
 import { sharedClock } from './shared-clock.ts';
 
 const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
-const never = new AbortController().signal;
 
 interface Desktop {
   readonly agent: Agent;
@@ -109,7 +108,7 @@ async function start(desktops: readonly Desktop[], spreadMs: number): Promise<nu
   for (const { agent } of desktops) {
     startedAt.push(sharedClock.monotonic());
     void agent.run();
-    await pause(systemClock, spreadMs / desktops.length, never);
+    await sleepFor(systemClock, spreadMs / desktops.length);
   }
   return startedAt;
 }

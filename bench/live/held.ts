@@ -4,15 +4,13 @@
  * Owns the steps, and saying which limit of the machine is in the way of one.
  */
 import { siblingModule } from '../../protocol/host/sibling-module.ts';
-import { pause } from '../../protocol/waiting.ts';
+import { sleepFor } from '../virtual/sleep.ts';
 import { startHelper } from './child-talk.ts';
 import type { HolderAnswer, HolderQuestion } from './holder-messages.ts';
 import type { LiveRelay } from './relay.ts';
 import type { RelayUsage } from './relay-messages.ts';
 import type { HeldLevel } from './result.ts';
 import { sharedClock } from './shared-clock.ts';
-
-const never = new AbortController().signal;
 
 /** Files that a process has open besides its held connections. */
 const OTHER_FILES = 200;
@@ -59,7 +57,7 @@ export async function measureHeld(given: {
       }
       const began = await holder.ask({ ask: 'hold', count: held });
       const before = await relay.usage(false);
-      await pause(sharedClock, watchMs, never);
+      await sleepFor(sharedClock, watchMs);
       const after = await relay.usage(true);
       const ended = await holder.ask({ ask: 'counts' });
       const seen = { held, none, before, after, requests: ended.answered - began.answered };

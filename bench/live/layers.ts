@@ -5,12 +5,12 @@
  * Owns the order of the instants and what lies between two of them.
  */
 import { join } from 'node:path';
-import { pause } from '../../protocol/waiting.ts';
 import type { AgentPrincipal } from '../../server/agent-api.ts';
 import longPoll from '../modes/long-poll.ts';
 import websocket from '../modes/websocket.ts';
 import { stampUs } from '../pickup/stamp.ts';
 import { hasEnded } from '../virtual/ask.ts';
+import { sleepFor } from '../virtual/sleep.ts';
 import { openDesktops, type Pair } from './desktops.ts';
 import type { DesktopsAnswer } from './desktops-messages.ts';
 import { type Floor, type FloorSamples, newSamples } from './floor.ts';
@@ -70,7 +70,7 @@ export async function measureLayers(given: {
   for (let run = -WARM_UP; run < runs; run++) {
     await floor.sample(run < 0 ? newSamples() : samples);
     for (const [index, { agents, session }] of subjects.entries()) {
-      await pause(sharedClock, GAP_MS, never);
+      await sleepFor(sharedClock, GAP_MS);
       const each = await runOnce(agents, session);
       if (run >= 0) called[index]!.push(each);
     }
@@ -115,7 +115,7 @@ async function untilShared(agents: CallerApi, session: string): Promise<void> {
       return;
     } catch (error) {
       if (attempt === SHARED_TRIES) throw error;
-      await pause(sharedClock, SHARED_PAUSE_MS, never);
+      await sleepFor(sharedClock, SHARED_PAUSE_MS);
     }
   }
 }

@@ -4,7 +4,6 @@
  * Owns the real side of a round. What is drawn for it is drawn where the virtual side draws it, and it begins as far from
  * its desktop's last tick: so that each real run has a virtual twin.
  */
-import { pause } from '../../protocol/waiting.ts';
 import type { AgentPrincipal, RunView } from '../../server/agent-api.ts';
 import { BenchError } from '../bench-error.ts';
 import type { BenchMode } from '../modes/mode.ts';
@@ -12,12 +11,11 @@ import { type AskedWorld, ask, hasEnded, untilEnded } from '../virtual/ask.ts';
 import type { RunTimes } from '../virtual/bench-engine.ts';
 import { SETTLE_MS } from '../virtual/bench-world.ts';
 import { drawRound, type PlannedRun, type RunRecord } from '../virtual/rounds.ts';
+import { sleepFor } from '../virtual/sleep.ts';
 import type { Workload } from '../workloads/workload.ts';
 import type { Desktops } from './desktops.ts';
 import type { CallerApi, Callers } from './mcp-caller.ts';
 import { sharedClock } from './shared-clock.ts';
-
-const never = new AbortController().signal;
 
 /** The last desktop that begins gets this long to connect. */
 const CONNECT_MS = 2_000;
@@ -151,5 +149,5 @@ function foundBy(run: RunView, times: RunTimes | null): NonNullable<RunRecord['c
 }
 
 function untilThen(at: number): Promise<void> {
-  return pause(sharedClock, at - sharedClock.monotonic(), never);
+  return sleepFor(sharedClock, at - sharedClock.monotonic());
 }
