@@ -6,6 +6,7 @@
  * drawing whole rounds with their twins again and again. Machine: what network, disk and our own code add here, where in
  * virtual time a processor is free and a line never waits. Pure; measures nothing.
  */
+import type { Random } from '../../protocol/ports.ts';
 import { ERRORS } from '../published/tolerance.ts';
 import { namedRandom } from '../sim/seeded.ts';
 import { deviationOf, meanOf, percentile, sorted } from '../statistics.ts';
@@ -50,8 +51,14 @@ export function judge(cell: JudgedCell, { workload, seed }: { workload: Workload
     const rounds = pairsOf(cell, name);
     if (rounds === null) return [];
     return kindsOf(name).map((kind) => {
-      const added = machineIn(kind, { machine, workload });
-      return figureOf(kind, { rounds, machine: added, random: namedRandom(seed, `${mode} ${name} ${kind.statistic}`) });
+      const random = namedRandom(seed, `${mode} ${name} ${kind.statistic}`);
+      // Nothing but a cancel that meets an end leaves to chance how a run ends.
+      const isSure = name === COMPLETED && workload.cancel === null;
+      return figureOf(kind, {
+        rounds,
+        machine: machineIn(kind, { machine, workload }),
+        random: isSure ? null : random,
+      });
     });
   });
 }
@@ -90,10 +97,7 @@ function machineIn(
   return total_ms / (1_000 * Math.min(1, ...pauses));
 }
 
-function figureOf(
-  kind: Kind,
-  given: { rounds: readonly Pair[][]; machine: number; random: { next(): number } },
-): Figure {
+function figureOf(kind: Kind, given: { rounds: readonly Pair[][]; machine: number; random: Random | null }): Figure {
   const { rounds, machine, random } = given;
   const pairs = rounds.flat();
   if (pairs.length === 0) {
@@ -101,7 +105,7 @@ function figureOf(
     return { ...kind, n: 0, virtual: null, real: null, error, verdict: 'FAIL' };
   }
   const [virtual, real] = sidesOf(pairs, kind);
-  const chance = ERRORS * standardError(kind, rounds, random);
+  const chance = random === null ? 0 : ERRORS * standardError(kind, rounds, random);
   const total = chance + machine;
   const verdict = Math.abs(real - virtual) <= total ? 'PASS' : 'FAIL';
   return { ...kind, n: pairs.length, virtual, real, error: { chance, machine, total }, verdict };
@@ -122,7 +126,7 @@ function statisticOf(values: readonly number[], statistic: Figure['statistic']):
 }
 
 /** Of the difference between the two sides. Runs of a round share its luck, so rounds are drawn, with their twins. */
-function standardError(kind: Kind, rounds: readonly Pair[][], random: { next(): number }): number {
+function standardError(kind: Kind, rounds: readonly Pair[][], random: Random): number {
   const differences: number[] = [];
   for (let resample = 0; resample < RESAMPLES; resample++) {
     const drawn = rounds.flatMap(() => rounds[Math.floor(random.next() * rounds.length)]!);

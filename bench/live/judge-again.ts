@@ -30,7 +30,14 @@ function readResult(path: string): LiveResult {
   if (kind !== 'live') return refuse('it is no result of `live`. Make one with --out.');
   if (version !== FORMAT_VERSION) return refuse(`its format is version ${version}, and this is ${FORMAT_VERSION}.`);
   const checked = liveResultSchema.safeParse(json);
-  if (checked.success) return checked.data;
-  const [issue] = checked.error.issues;
-  return refuse(`${issue?.path.join('.')}: ${issue?.message}`);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    return refuse(`${issue?.path.join('.')}: ${issue?.message}`);
+  }
+  for (const { mode, runs, samples } of checked.data.cells) {
+    const lengths = Object.values(samples).flatMap((side) => Object.values(side).map(({ length }) => length));
+    if (lengths.some((length) => length !== runs))
+      return refuse(`${mode} has not one sample for each of its ${runs} runs.`);
+  }
+  return checked.data;
 }

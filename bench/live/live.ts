@@ -107,7 +107,8 @@ function cellOf(
     mode: mode.name,
     rounds: scale.desktops,
     runs: scale.desktops * runsOf(workload),
-    machine: machineFound(mode, real),
+    // As it is written down, so that whoever judges again finds the same.
+    machine: rounded(machineFound(mode, real)),
     samples: { virtual: samplesOf(virtual, workload), real: samplesOf(real.records[index]!, workload) },
   };
   return { ...cell, figures: judge(cell, { workload, seed }) };
