@@ -16,6 +16,8 @@ export type BenchErrorCode =
   | 'baseline-invalid'
   /** Over real sockets nobody takes a desktop's network away. */
   | 'workload-offline'
+  /** The machine does not let a process have as many connections as were asked for. */
+  | 'too-few-files'
   /** Its runs take longer than a bench in real time may. */
   | 'workload-too-long'
   /** The result cannot be written where it was asked to be. */

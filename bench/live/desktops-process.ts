@@ -136,5 +136,13 @@ process.on('message', (question: DesktopsQuestion) => {
   if (question.ask === 'run') void start(desktops, question.spreadMs).then((startedAt) => tell({ startedAt }));
   else tell({ times: [...runs.times], marks: desktops.flatMap(({ marks }) => marks) });
 });
-process.once('disconnect', () => void stop(desktops).then(() => process.exit()));
+// Whoever has ended in mid-measurement may have taken the folders along.
+process.once(
+  'disconnect',
+  () =>
+    void stop(desktops).then(
+      () => process.exit(),
+      () => process.exit(),
+    ),
+);
 tell({});

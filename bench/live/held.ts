@@ -7,30 +7,11 @@ import { siblingModule } from '../../protocol/host/sibling-module.ts';
 import { sleepFor } from '../virtual/sleep.ts';
 import { startHelper } from './child-talk.ts';
 import type { HolderAnswer, HolderQuestion } from './holder-messages.ts';
+import { limitFor } from './open-files.ts';
 import type { LiveRelay } from './relay.ts';
 import type { RelayUsage } from './relay-messages.ts';
 import type { HeldLevel } from './result.ts';
 import { sharedClock } from './shared-clock.ts';
-
-/** Files that a process has open besides its held connections. */
-const OTHER_FILES = 200;
-
-/** Files that a process of ours may have open; infinite where nobody says. Node has raised the soft limit to the hard one. */
-export function openFilesLimit(): number {
-  const report = process.report as typeof process.report & { excludeNetwork: boolean };
-  // Otherwise it asks for the names of all peers.
-  report.excludeNetwork = true;
-  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
-  const soft = Number(userLimits?.open_files?.soft);
-  return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY;
-}
-
-/** Why so many cannot be held on this machine; null when they can. */
-export function limitFor(held: number, openFiles: number): string | null {
-  const needed = held + OTHER_FILES;
-  if (openFiles >= needed) return null;
-  return `a process may have ${openFiles} files open here, and ${needed} are needed: raise it with \`ulimit -n ${needed}\` (the hard limit, if that is refused) and run this again`;
-}
 
 export async function measureHeld(given: {
   relay: LiveRelay;

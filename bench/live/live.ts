@@ -4,8 +4,9 @@
  * Owns the order, and how the parts become one result: the real side, its virtual twins with the line and the disk that
  * the real side was found to have, and a relay that only holds.
  */
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
+import { constants, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../protocol/host/system-ports.ts';
 import { measure } from '../measured.ts';
@@ -19,7 +20,8 @@ import type { RunRecord } from '../virtual/rounds.ts';
 import { runsOf, type Workload } from '../workloads/workload.ts';
 import { judge, verdictOf } from './agreement.ts';
 import { APPEND_BYTES } from './floor.ts';
-import { limitFor, measureHeld, openFilesLimit } from './held.ts';
+import { measureHeld } from './held.ts';
+import { limitFor, openFilesLimit, refuseTooMany } from './open-files.ts';
 import { refuseUnplayable } from './play.ts';
 import { piecesOf, playReal, type RealSide } from './real-side.ts';
 import { startLiveRelay } from './relay.ts';
@@ -40,8 +42,10 @@ export interface LiveOptions {
 export async function measureLive(options: LiveOptions): Promise<LiveResult> {
   const { seed, modes, workload, scale, command } = options;
   refuseUnplayable(workload, { seed, rounds: scale.desktops });
+  refuseTooMany(scale.desktops * modes.length, { workload, openFiles: openFilesLimit() });
   const [started, startedAt, loadBefore] = [systemClock.now(), systemClock.monotonic(), loadavg()[0]!];
   const directory = await mkdtemp(join(tmpdir(), 'graph-relay-live-'));
+  const letGo = removeWhenStopped(directory);
   const progress = createProgress('live', piecesOf(options) + scale.held.length);
   let done = 0;
   const onDone = () => progress.done(++done);
@@ -80,8 +84,19 @@ export async function measureLive(options: LiveOptions): Promise<LiveResult> {
     });
   } finally {
     progress.end();
+    letGo();
     await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** Whoever stops the bench finds nothing of it left. Its processes end when this one has. */
+function removeWhenStopped(directory: string): () => void {
+  const stopped = (signal: 'SIGINT' | 'SIGTERM') => {
+    rmSync(directory, { recursive: true, force: true });
+    process.exit(128 + constants.signals[signal]);
+  };
+  process.once('SIGINT', stopped).once('SIGTERM', stopped);
+  return () => void process.off('SIGINT', stopped).off('SIGTERM', stopped);
 }
 
 /** Half an exchange is a way. */

@@ -78,10 +78,11 @@ async function playModes(
   const { relay, callers, floor, ofMode } = place;
   const opened: Desktops[] = [];
   try {
-    for (const [index, mode] of modes.entries()) {
+    const open = modes.map((mode, index) => {
       const given = { relay: relay.url, mode, workload, pairs: ofMode(index), marked: false };
-      opened.push(await openDesktops({ ...given, directory: join(directory, mode.name) }));
-    }
+      return openDesktops({ ...given, directory: join(directory, mode.name) });
+    });
+    opened.push(...(await Promise.all(open)));
     const { spreads } = scale;
     const playing = Promise.all(
       modes.map((mode, index) =>

@@ -18,9 +18,9 @@ export const USUAL: Scale = {
   quick: false,
   desktops: 60,
   spreads: { desktopsMs: 3_000, roundsMs: 20_000 },
-  layerRuns: 80,
+  layerRuns: 60,
   held: [1_000, 10_000],
-  watchMs: 10_000,
+  watchMs: 6_000,
 };
 
 /** Says that everything works, and nothing about speed. */

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { limitFor } from '../../bench/live/held.ts';
 import { STATIONS } from '../../bench/live/layers.ts';
+import { limitFor, refuseTooMany } from '../../bench/live/open-files.ts';
 import { refuseUnplayable } from '../../bench/live/play.ts';
 import { liveLines } from '../../bench/live/text.ts';
 import { type LiveResult, liveResultSchema } from '../../bench/result-format.ts';
@@ -131,6 +131,8 @@ t.test('a limit of the machine that does not suffice is named, with what would',
   t.equal(limitFor(10_000, Number.POSITIVE_INFINITY), null);
   const told = limitFor(10_000, 1_024);
   for (const word of ['1024 files', '10200', 'ulimit -n 10200']) t.ok(told?.includes(word), told ?? '');
+  refuseTooMany(180, { workload: shortRuns, openFiles: 20_000 });
+  t.throws(() => refuseTooMany(180, { workload: shortRuns, openFiles: 1_024 }), { code: 'too-few-files' });
 });
 
 t.test('what was not understood ends with 2 and a code, before anything is measured', async (t) => {
