@@ -34,7 +34,7 @@ export async function measurePublished({
   command,
 }: PublishedOptions): Promise<PublishedResult> {
   const plan = new Plan();
-  const parts = MODES.map((mode, index) => planMode(plan, { seed, mode, runs, figures, isJudged: index === 0 }));
+  const parts = MODES.map((mode) => planMode(plan, { seed, mode, runs, figures }));
   let data: ModeData[] = [];
   const countRuns = () => {
     data = parts.map((part) => part());
