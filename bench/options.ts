@@ -2,10 +2,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 
 /** A command with the options that all measurements in virtual time have. */
-export function virtualCommand(name: string, runs: number): Command {
+export function virtualCommand(name: string, runs: { usual: number; least: number }): Command {
   return new Command(name)
     .option('--seed <number>', 'the same seed gives the same figures', parseWhole, 1)
-    .option('--runs <number>', 'how many runs', parseCount, runs)
+    .option('--runs <number>', `how many runs, from ${runs.least}`, parseAtLeast(runs.least), runs.usual)
     .option('--threads <number>', 'worker threads; as many as there are cores when left out', parseCount)
     .option('--json', 'print one JSON object')
     .option('--out <file>', 'write the JSON to a file, too');
@@ -19,10 +19,14 @@ export interface VirtualOptions {
   readonly out?: string;
 }
 
-export function parseCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return count;
+export const parseCount = parseAtLeast(1);
+
+function parseAtLeast(least: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (Number.isInteger(count) && count >= least) return count;
+    throw new InvalidArgumentError(`It must be a whole number from ${least}.`);
+  };
 }
 
 const SEED_MAX = 2 ** 32 - 1;

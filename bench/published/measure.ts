@@ -48,8 +48,6 @@ export interface MeasureGiven {
   /** Runs of the largest tables. */
   readonly runs: number;
   readonly figures: PublishedFigures;
-  /** Whether this is the mode that is compared with the post. */
-  readonly isJudged: boolean;
 }
 
 /** A quiet client: what is measured does not depend on who asks. */
@@ -108,13 +106,14 @@ export function planMode(plan: Plan, given: MeasureGiven): () => ModeData {
 }
 
 /**
- * Rounds of several runs at once, as shares of all runs. The judged mode has enough for a 95th percentile that is bounded
- * on both sides ({@link acceptedPercentile}, with 500 published rounds): 800 of 2,000. The others stand beside it.
+ * Rounds of several runs at once, as shares of all runs. With one slot there are enough for a 95th percentile that is
+ * bounded on both sides (see `acceptedPercentile`, with 500 published rounds): 800 of 2,000. Equal in all modes, since
+ * what stands beside each other gets compared.
  */
-const FANOUT_SHARES = { judged: 0.4, beside: 0.2, moreSlots: 0.06 } as const;
+const FANOUT_SHARES = { oneSlot: 0.4, moreSlots: 0.06 } as const;
 
 function planFanouts(
-  { figures, runs, isJudged }: MeasureGiven,
+  { figures, runs }: MeasureGiven,
   plan: (workload: Workload, rounds: number) => () => RunRecord[],
 ): () => Fanout[] {
   const sizes = figures.fanout.map(({ queued_at_once }) => queued_at_once);
@@ -122,8 +121,7 @@ function planFanouts(
     sizes
       .filter((count) => count > 1)
       .map((count) => {
-        const oneSlot = isJudged ? FANOUT_SHARES.judged : FANOUT_SHARES.beside;
-        const rounds = share(runs * (slots === 1 ? oneSlot : FANOUT_SHARES.moreSlots));
+        const rounds = share(runs * (slots === 1 ? FANOUT_SHARES.oneSlot : FANOUT_SHARES.moreSlots));
         return { count, slots, rounds, records: plan(fanout(count, slots), rounds) };
       }),
   );

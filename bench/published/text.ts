@@ -30,7 +30,8 @@ export function publishedLines(result: PublishedResult): string[] {
 function statistics({ way_ms, disk_ms }: PublishedResult['conditions']): string[] {
   return [
     `"accepted" is where a published figure may be. It follows from both sample sizes: ${ERRORS} standard errors of the`,
-    'difference between two samples of one system, so a right figure fails by chance once in 16,000 rows.',
+    'difference between two samples of one system, so a right figure fails by chance once in 16,000 rows (with 100 runs',
+    'once in 400: run times are skewed, and a small sample misses the longest).',
     '  mean       our mean ± 4 · sd · √(1/n ours + 1/n theirs)',
     '  percentile the percentiles of our sample at p ± 4 · √(p(1-p)) · √(1/n ours + 1/n theirs); no distribution assumed',
     '  greatest   our greatest ± its distance to what n draws almost surely exceed',
