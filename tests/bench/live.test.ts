@@ -36,7 +36,7 @@ t.test('a quick run, from end to end, and the verdict on its samples again', asy
   // How quick this machine was in that minute is none of a test's business, so the verdict may be either.
   t.equal(ended.code, result.verdict === 'PASS' ? 0 : 1);
   t.match(result, { quick: true, seed: 7, runs: 3 * 3 * 2, desktops: 3, workload: { name: 'short-runs' } });
-  t.match(result.command, /bench -- live .*plain.*|mode\.json/);
+  t.equal(result.command, `npm run bench -- live --modes ${modes} --workload short-runs --desktops 3 --seed 7 --quick`);
   checkRuns(t, result);
   checkFloorAndLayers(t, result);
   checkHeld(t, result);
