@@ -1,6 +1,10 @@
 /** `graph-relay bench`: what is measured, each by its own command. */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { ModeName } from '../desktop-agent/modes.ts';
+import { compareCommand } from './compare/cli.ts';
+import { liveCommand } from './live/cli.ts';
+import { parseCount } from './options.ts';
+import { publishedCommand } from './published/cli.ts';
 import { simCommand } from './sim/cli.ts';
 
 export function benchCommand(): Command {
@@ -32,12 +36,9 @@ export function benchCommand(): Command {
         `pickup ÷ floor: ${report.pickup_to_floor} (medians of ${report.rounds * report.runs_per_round} runs, Node ${report.node})`,
       );
     });
+  bench.addCommand(publishedCommand());
+  bench.addCommand(compareCommand());
+  bench.addCommand(liveCommand());
   bench.addCommand(simCommand());
   return bench;
-}
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
-  return count;
 }

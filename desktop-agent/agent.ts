@@ -9,7 +9,7 @@ import { pause } from '../protocol/waiting.ts';
 import { ExecutionJournal } from './execution-journal.ts';
 import type { GraphLibrary } from './graph-library.ts';
 import { recordStart } from './instances.ts';
-import type { ModeName } from './modes.ts';
+import type { ModeName, RelayMode } from './modes.ts';
 import { Outbox } from './outbox.ts';
 import { type PathProbe, type PathWatch, watchPath } from './path-watch.ts';
 import type { Engine, GraphEvent } from './ports.ts';
@@ -26,8 +26,8 @@ export interface AgentOptions {
   readonly store: StateStore<DesktopTables>;
   readonly engine: Engine;
   readonly library: GraphLibrary;
-  /** `auto` unless the owner holds the desktop to one transport. */
-  readonly mode?: ModeName;
+  /** `auto` unless the owner holds the desktop to one transport, or the bench to a mode of its own. */
+  readonly mode?: ModeName | RelayMode;
   /** What tells one network from another; without it, only a sleep is noticed. */
   readonly network?: PathProbe;
   /** Runs at once; 1 unless the owner raises it. */

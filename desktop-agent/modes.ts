@@ -53,6 +53,11 @@ export const FIXED_MODES = { 'long-poll': LONG_POLL, websocket: WEBSOCKET, plain
 export type ModeName = 'auto' | keyof typeof FIXED_MODES;
 export const MODE_NAMES: readonly ModeName[] = ['auto', 'long-poll', 'websocket', 'plain'];
 
+/** The mode of this name; one that is no name is one already. */
+export function fixedMode(mode: keyof typeof FIXED_MODES | RelayMode): RelayMode {
+  return typeof mode === 'string' ? FIXED_MODES[mode] : mode;
+}
+
 /** How to ask for work over the transport that the policy chose. */
 export function modeOf({ transport, holdMs }: TransportState): RelayMode {
   if (transport === 'websocket') return WEBSOCKET;

@@ -8,7 +8,7 @@ import type { TransportName } from '../protocol/api.ts';
 import { asRelayError, type RelayError } from '../protocol/errors.ts';
 import { HOLD_MARGIN_MS } from '../protocol/limits.ts';
 import type { Ports } from '../protocol/ports.ts';
-import { FIXED_MODES, heldAtMost, type ModeName, modeOf, type RelayMode } from './modes.ts';
+import { fixedMode, heldAtMost, type ModeName, modeOf, type RelayMode } from './modes.ts';
 import type { Dialer } from './ports.ts';
 import { betterThan, nextTransport, startWith, type TransportEvent, type TransportState } from './transport-policy.ts';
 
@@ -17,7 +17,8 @@ export type Dialers = Readonly<Record<TransportName, Dialer>>;
 export interface TransportsOptions {
   readonly ports: Pick<Ports, 'clock' | 'log'>;
   readonly dialers: Dialers;
-  readonly mode: ModeName;
+  /** A mode of a desktop, or one of somebody's own: the bench compares those. */
+  readonly mode: ModeName | RelayMode;
   /** Longest hold to ask for. */
   readonly maxHoldMs: number;
 }
@@ -51,7 +52,7 @@ export class Transports {
   constructor(options: TransportsOptions) {
     this.#options = options;
     this.#state = startWith(options.maxHoldMs);
-    this.#fixed = options.mode === 'auto' ? null : FIXED_MODES[options.mode];
+    this.#fixed = options.mode === 'auto' ? null : fixedMode(options.mode);
   }
 
   /** How to ask for work now. */

@@ -142,11 +142,17 @@ class TokenAccess implements Access {
   }
 
   #refuseTakenName(kind: TokenKind, name: string): void {
-    if (!this.listTokens().some((row) => row.kind === kind && row.name === name)) return;
+    if (!this.#isTaken(kind, name)) return;
     throw new RelayError(
       'invalid-input',
       `There is a token for the ${kind} "${name}" already. Take another name, or revoke that token first.`,
     );
+  }
+
+  /** Not through the sorted list: a fleet makes its tokens in one go, and would sort all of them for each. */
+  #isTaken(kind: TokenKind, name: string): boolean {
+    for (const row of this.#store.rows('token').values()) if (row.kind === kind && row.name === name) return true;
+    return false;
   }
 
   #find(idOrName: string): TokenRow | null {

@@ -42,6 +42,8 @@ export function createControlCall(options: DesktopCallsOptions) {
   function startIfWaiting(input: ControlInput, context: CallContext): void {
     const row = isReplaced(input, context) ? null : ownCommand(commands, input.command_id, context.desktopId);
     if (row === null || !isWaiting(row.status)) return;
+    // Before it counts as running: its silence is measured from here.
+    desktops.spokeOf(row.commandId);
     startCommand(commands, row, { now: ports.clock.now(), context, executionId: input.execution_id });
   }
 

@@ -56,8 +56,11 @@ export class Draining {
     const holds = [...dispatcher.syncs.open()].map(([, hold]) => hold);
     this.#windowMs = Math.min(RECONNECT_SPREAD_MAX_MS, RECONNECT_STEP_MS * Math.max(1, holds.length));
     const stepMs = Math.min(DRAIN_STEP_MS, DRAIN_SPREAD_MS / holds.length);
+    const startedAt = ports.clock.monotonic();
     for (const [index, hold] of holds.entries()) {
-      if (index > 0) await pause(ports.clock, stepMs, NEVER);
+      // By the clock and not by adding up pauses: no timer is shorter than a millisecond, and ten thousand take ten seconds.
+      const aheadMs = startedAt + index * stepMs - ports.clock.monotonic();
+      if (aheadMs > 0) await pause(ports.clock, aheadMs, NEVER);
       // Nobody comes back to a relay that still sends others home: the call would cross the end of its WebSocket.
       const restMs = (holds.length - 1 - index) * stepMs;
       // Each gets a slot of its own within the window, and a moment of its own within the slot.

@@ -6,6 +6,8 @@ import type { LogLevel } from '../protocol/host/log-levels.ts';
 import { createProcessLog } from '../protocol/host/logging.ts';
 import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest } from '../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
+import type { Log, LogFields } from '../protocol/ports.ts';
+import type { ServerSocket } from './desktop-sockets.ts';
 import { listenHttp } from './http-server.ts';
 import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
 import { rehearseServer } from './rehearsal.ts';
@@ -23,19 +25,34 @@ export interface ServerOptions {
   readonly limits: Partial<RelayLimits>;
 }
 
+/** Looks on, for whoever measures the process from inside. Must not throw, and changes nothing. */
+export interface ServerObserver {
+  /** Called in the turn of the event, at any level. */
+  event(event: string, fields: LogFields): void;
+  /** A WebSocket, just before the relay takes it over. */
+  socket(socket: ServerSocket): void;
+}
+
 /** Runs until it is asked to stop. */
-export async function runServer(options: ServerOptions): Promise<void> {
+export async function runServer(options: ServerOptions, observer: ServerObserver | null = null): Promise<void> {
   const log = createProcessLog({ component: 'server', level: options.logLevel, terminal: process.stdout.isTTY });
   endOnFault(log);
   const clock = systemClock;
   const directory = dataDirectory(options.data, 'server');
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
-  const ports = { clock, random: systemRandom, ids: systemIds, log };
+  const ports = { clock, random: systemRandom, ids: systemIds, log: observer === null ? log : observed(log, observer) };
   const relay = createRelay({ ports, store, limits: options.limits });
   try {
     await rehearseServer(ports);
     const { server, url } = await listenHttp(relay.fetch, options);
-    handleUpgrades(server, { desktopOf: relay.access.desktopOf, draining: relay.draining, accept: relay.acceptSocket });
+    handleUpgrades(server, {
+      desktopOf: relay.access.desktopOf,
+      draining: relay.draining,
+      accept(socket, desktopId) {
+        observer?.socket(socket);
+        relay.acceptSocket(socket, desktopId);
+      },
+    });
     const admin = createRelayAdmin(relay.access, { url, snapshot: relay.snapshot });
     const handler = localHandler(createRelayLocalRouter(admin));
     const local = await serveLocal(localSocketPath(directory), handler).catch((error: unknown) => {
@@ -65,4 +82,14 @@ export async function runServer(options: ServerOptions): Promise<void> {
     log.info('server.stopped');
     log.flush();
   }
+}
+
+function observed(log: Log, observer: ServerObserver): Log {
+  const at =
+    (level: keyof Log): Log['info'] =>
+    (event, fields = {}) => {
+      observer.event(event, fields);
+      log[level](event, fields);
+    };
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -110,7 +110,8 @@ const OPEN_TO_BENCH: Readonly<Record<string, string>> = {
   'desktop-agent/dialer/socket-link.ts': 'the port of a socket, and the link that the quick path drives',
   'desktop-agent/transports.ts': 'the shape of the dialers',
   'server/desktop-sockets.ts': 'the port of a socket',
-  'server/access.ts': 'the shape of tokens',
+  'server/access.ts': 'the shape of tokens, and making many at once',
+  'server/main.ts': 'the production process, for a bench that looks on from inside',
   'desktop-agent/rehearsal.ts': 'part of a production start',
 };
 

@@ -18,6 +18,8 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly event?: str
 
 export interface Child {
   readonly ready: ReadyMessage;
+  /** For messages; its life is up to {@link stop}. */
+  readonly process: Pick<ChildProcess, 'once' | 'send'>;
   /** Resolves when it has ended, with the reason for a person. */
   readonly ended: Promise<string>;
   /** Asks it to stop, and waits. */
@@ -26,13 +28,18 @@ export interface Child {
 
 export async function startChild(options: {
   name: string;
+  /** Another program than our command. */
+  program?: URL;
+  /** Options of the runtime. */
+  runtime?: readonly string[];
   args: readonly string[];
   logFile: string;
   env?: Readonly<Record<string, string>>;
   onLine: (line: LogLine) => void;
 }): Promise<Child> {
-  const { name, args, logFile } = options;
-  const child = spawn(process.execPath, [COMMAND, ...args], {
+  const { name, args, logFile, runtime = [] } = options;
+  const program = options.program === undefined ? COMMAND : fileURLToPath(options.program);
+  const child = spawn(process.execPath, [...runtime, program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, ...options.env },
     // Ctrl-C reaches the whole process group; the children are stopped by us, in order.
@@ -49,6 +56,7 @@ export async function startChild(options: {
   });
   return {
     ready,
+    process: child,
     ended,
     async stop() {
       child.kill('SIGTERM');

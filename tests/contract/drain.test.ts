@@ -1,11 +1,18 @@
 import t from 'tap';
+import { seededIds, seededRandom } from '../../bench/sim/seeded.ts';
+import { VirtualClock } from '../../bench/sim/virtual-clock.ts';
 import { Backoff } from '../../protocol/backoff.ts';
+import { createMemoryState } from '../../protocol/host/state/memory-state.ts';
+import type { Clock, Ports } from '../../protocol/ports.ts';
 import { pause } from '../../protocol/waiting.ts';
+import { createRelay } from '../../server/relay.ts';
+import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
 import {
   createTestRelay,
   PROJECT,
   readRun,
   SECOND,
+  SILENT,
   session,
   startRun,
   syncInput,
@@ -56,6 +63,42 @@ t.test('many are sent home over two seconds, each with a moment of its own to co
   t.ok(spread > 1_900 && spread <= 2_000, `sent home over ${spread} ms`);
   t.ok(mostIn(backAt, 1_000) <= 50, `${mostIn(backAt, 1_000)} come back in the busiest second`);
 });
+
+t.test(
+  'three thousand are sent home over two seconds as well, though no timer is shorter than a millisecond',
+  async (t) => {
+    const clock = new VirtualClock('promises');
+    const coarse: Clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      after: (ms, run) => clock.after(Math.max(1, ms), run),
+    };
+    const random = seededRandom(1);
+    const ports: Ports = { clock: coarse, random, ids: seededIds(random), log: SILENT };
+    const relay = createRelay({
+      ports,
+      store: createMemoryState<RelayTables>({ tables: RELAY_TABLES, clock: coarse }),
+    });
+    const goneAt: number[] = [];
+    const held = Array.from({ length: 3_000 }, async (_, desktop) => {
+      const input = {
+        instance_id: uuid(1_000 + desktop),
+        projects: [],
+        holding: [],
+        capacity: 1,
+        hold_ms: 20 * SECOND,
+      };
+      await relay.calls.sync(input, { desktopId: `d${desktop}`, transport: 'long-poll', signal: never });
+      goneAt.push(clock.monotonic());
+    });
+    await clock.advance(SECOND);
+    const start = clock.monotonic();
+    await clock.settle(relay.drain());
+    await clock.settle(Promise.all(held));
+    const spread = Math.max(...goneAt) - start;
+    t.ok(spread > 1_900 && spread <= 2_002, `sent home over ${spread} ms`);
+  },
+);
 
 for (const awayMs of [SECOND, 3 * SECOND, 10 * SECOND, 30 * SECOND]) {
   t.test(`200 desktops come back to a relay that was away for ${awayMs / SECOND} s without a peak (C17)`, async (t) => {

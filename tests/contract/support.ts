@@ -13,7 +13,7 @@ import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
 export const SECOND = 1_000;
 export const HOUR = 3_600 * SECOND;
 export const DAY = 24 * HOUR;
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
+export const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 export interface Answer {
   readonly status: number;

@@ -62,3 +62,11 @@ t.test('after a kill of the relay a run has its whole time to be named again', a
   await lives(after, desk.at(after), { forMs: 2 * LOST_AFTER_MS, holding: [commandId] });
   t.equal((await read(after, agent, commandId)).status, 'running');
 });
+
+t.test('a run that starts when the relay has been up for hours has its whole time, too', async (t) => {
+  const { site, agent, desk } = await connectedSite();
+  await lives(site, desk, { forMs: 2 * LOST_AFTER_MS });
+  const commandId = await startedRun({ site, agent, desk });
+  await lives(site, desk, { forMs: LOST_AFTER_MS - 60 * SECOND });
+  t.equal((await read(site, agent, commandId)).status, 'running');
+});

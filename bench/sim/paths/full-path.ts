@@ -9,7 +9,7 @@ import type { Breakdown } from '../faults/wire.ts';
 import type { CallKind } from '../history.ts';
 import type { DialGiven, Path } from './path.ts';
 
-const URL_OF_RELAY = 'http://relay.test';
+export const URL_OF_RELAY = 'http://relay.test';
 const CALLS = `${TRPC_PATH}/relay.`;
 
 export const FULL_PATH: Path = {
@@ -26,7 +26,7 @@ export const FULL_PATH: Path = {
   accept: ({ relay }, socket, desktopId) => relay.acceptSocket(socket, desktopId),
 };
 
-function fetchOver({ wire, life, serving, randomOf }: DialGiven) {
+export function fetchOver({ wire, life, serving, randomOf }: DialGiven) {
   return (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const { signal, ...rest } = init;
