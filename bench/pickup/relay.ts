@@ -6,7 +6,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ModeName } from '../../desktop-agent/modes.ts';
-import manifest from '../../package.json' with { type: 'json' };
 import { localClient } from '../../protocol/host/local-calls.ts';
 import { siblingModule } from '../../protocol/host/sibling-module.ts';
 import type { RunTicket, RunView } from '../../server/agent-api.ts';
@@ -53,7 +52,7 @@ export async function startRelay(mode: ModeName, slots: number): Promise<Subject
     name: 'graph-relay',
     setting: mode,
     durable: true,
-    versions: { 'graph-relay': manifest.version, node: process.versions.node },
+    versions: { node: process.versions.node },
     resultBy: 'get_graph_run with wait_seconds',
     async enqueue(job) {
       const run = { graph_session_id: desktop.ready.session, arguments: payloadOf(job), idempotency_key: job.id };
