@@ -8,7 +8,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FLOOR_PATHS, type FloorReady } from './floor.ts';
 import { keepHeld, poster } from './http-caller.ts';
-import { announceWorker, take } from './worker-side.ts';
+import { announceWorker, endWith, take } from './worker-side.ts';
 
 const [role, port] = process.argv.slice(2);
 if (role === 'server') serve();
@@ -55,9 +55,9 @@ function work(at: number): void {
     {
       onAnswer(text) {
         const id = take(JSON.parse(text));
-        void post(FLOOR_PATHS.results, {}, { id });
+        post(FLOOR_PATHS.results, {}, { id }).catch(endWith);
       },
-      onGone: () => process.exit(1),
+      onGone: endWith,
     },
   );
   announceWorker({});

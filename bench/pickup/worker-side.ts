@@ -1,6 +1,7 @@
 /**
  * What the processes on the other side of a measurement say to the one that started them, and that they end with it.
  */
+import { writeSync } from 'node:fs';
 import { stampUs } from './stamp.ts';
 import type { Job } from './subject.ts';
 
@@ -26,6 +27,12 @@ export function take({ id, report }: Job): string {
   const atUs = stampUs();
   if (report) tell({ id, atUs });
   return id;
+}
+
+/** Ends the process; its starter shows what it said. */
+export function endWith(error: unknown): void {
+  writeSync(process.stderr.fd, `${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(1);
 }
 
 export function tell(note: ReadyNote | PickedNote): void {

@@ -27,7 +27,7 @@ export async function startWorker<Ready = object>(
   args: readonly string[],
 ): Promise<Worker<Ready>> {
   // Detached: Ctrl-C goes to the starter only, which stops its processes in order.
-  const child = fork(module, args, { stdio: ['ignore', 'inherit', 'pipe', 'ipc'], detached: true });
+  const child = fork(module, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], detached: true });
   const picks = new Arrivals<number>();
   const listeners: ((error: Error) => void)[] = [];
   let isAsked = false;
