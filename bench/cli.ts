@@ -1,6 +1,7 @@
 /** `graph-relay bench`: what is measured, each by its own command. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ModeName } from '../desktop-agent/modes.ts';
+import { peersCommand } from './peers/cli.ts';
 import { simCommand } from './sim/cli.ts';
 
 export function benchCommand(): Command {
@@ -32,6 +33,7 @@ export function benchCommand(): Command {
         `pickup ÷ floor: ${report.pickup_to_floor} (medians of ${report.rounds * report.runs_per_round} runs, Node ${report.node})`,
       );
     });
+  bench.addCommand(peersCommand(parseCount));
   bench.addCommand(simCommand());
   return bench;
 }

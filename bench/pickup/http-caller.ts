@@ -38,6 +38,10 @@ export function keepHeld(
   hold();
 }
 
+/**
+ * A server closes a connection that was idle for seconds, and may do so in the instant in which it is used again: then
+ * it has seen nothing of the request, which is sent once more.
+ */
 function exchange(options: RequestOptions, body?: string): Promise<{ status: number; answer: string }> {
   return new Promise((done, failed) => {
     const outgoing = request(options, (incoming) => {
@@ -46,7 +50,11 @@ function exchange(options: RequestOptions, body?: string): Promise<{ status: num
       incoming.on('error', failed);
       incoming.on('end', () => done({ status: incoming.statusCode ?? 0, answer: Buffer.concat(chunks).toString() }));
     });
-    outgoing.on('error', failed);
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      const wasClosed = outgoing.reusedSocket && error.code === 'ECONNRESET';
+      if (wasClosed) exchange(options, body).then(done, failed);
+      else failed(error);
+    });
     outgoing.end(body);
   });
 }

@@ -18,6 +18,7 @@ import { stampUs } from './stamp.ts';
 import { payloadOf, type Subject } from './subject.ts';
 import { startWorker } from './worker.ts';
 
+export const OUR_NAME = 'graph-relay';
 const PROJECT = 'pickup';
 /** Longest that the relay grants; a run of nothing is over long before. */
 const WAIT_SECONDS = 50;
@@ -49,7 +50,7 @@ export async function startRelay(mode: ModeName, slots: number): Promise<Subject
   await connected.promise;
   const call = caller(poster({ host: url.hostname, port: Number(url.port) }), agent.token);
   return {
-    name: 'graph-relay',
+    name: OUR_NAME,
     setting: mode,
     durable: true,
     versions: { node: process.versions.node },

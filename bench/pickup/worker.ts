@@ -36,14 +36,16 @@ export async function startWorker<Ready = object>(
     said = (said + text).slice(-SAID_CHARS);
   });
   // Not 'close': it never comes when this side has let go of the channel.
-  const ended = Promise.all([once(child, 'exit'), once(child.stderr!, 'close')]).then(() => {});
+  const ended = Promise.all([once(child, 'exit'), once(child.stderr!, 'close')]).then(
+    () => child.signalCode ?? `exit code ${child.exitCode}`,
+  );
   const ready = Promise.withResolvers<Ready>();
   child.on('message', (note: ReadyNote | PickedNote) => {
     if ('ready' in note) ready.resolve(note.ready as Ready);
     else picks.arrived(note.id, note.atUs);
   });
-  void ended.then(() => {
-    const error = new Error(`The process "${name}" ended${said === '' ? '.' : `: ${said.trim()}`}`);
+  void ended.then((how) => {
+    const error = new Error(`The process "${name}" ended (${how})${said === '' ? '.' : `: ${said.trim()}`}`);
     ready.reject(error);
     picks.fail(error);
     if (!isAsked) for (const hear of listeners) hear(error);
@@ -59,7 +61,7 @@ export async function startWorker<Ready = object>(
   };
 }
 
-async function letGo(child: ChildProcess, ended: Promise<void>): Promise<void> {
+async function letGo(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   if (child.connected) child.disconnect();
   const late = systemClock.after(STOP_MS, () => child.kill('SIGKILL'));
   await ended;

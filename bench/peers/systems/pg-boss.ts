@@ -3,22 +3,23 @@ import { PgBoss } from 'pg-boss';
 import { siblingModule } from '../../../protocol/host/sibling-module.ts';
 import { payloadOf } from '../../pickup/subject.ts';
 import type { Rig, Way } from '../rig.ts';
-import { openPostgres, type PostgresPlace } from './postgres.ts';
+import { type DatabaseConfig, openDatabase } from './postgres.ts';
 
 export const QUEUE = 'jobs';
 
-export interface PgBossTask extends PostgresPlace {
+export interface PgBossTask {
+  readonly config: DatabaseConfig;
   readonly slots: number;
 }
 
 export async function start(rig: Rig): Promise<Way> {
-  const place = await openPostgres(rig);
-  const boss = new PgBoss({ ...place.config, schema: place.schema, supervise: false, schedule: false } as object);
+  const config = await openDatabase(rig);
+  const boss = new PgBoss({ ...config, supervise: false, schedule: false });
   boss.on('error', (error) => rig.broken(error));
   await boss.start();
   rig.defer(() => boss.stop({ graceful: false }));
   await boss.createQueue(QUEUE, { notify: true });
-  const task: PgBossTask = { ...place, slots: rig.slots };
+  const task: PgBossTask = { config, slots: rig.slots };
   await rig.worker(siblingModule('./pg-boss-worker', import.meta.url), task);
   return { resultBy: 'NOTIFY', enqueue: async (job) => void (await boss.send(QUEUE, payloadOf(job))) };
 }
