@@ -31,6 +31,7 @@ export async function measurePeers(options: PeersOptions): Promise<PeersReport> 
   const at = new Date(systemClock.now()).toISOString();
   const subjects: Subject[] = [];
   const missing: LeftOut[] = [];
+  const broken: LeftOut[] = [];
   try {
     onProgress('starting the floor');
     const floor = await startFloor();
@@ -40,13 +41,15 @@ export async function measurePeers(options: PeersOptions): Promise<PeersReport> 
       onProgress(`starting ${OUR_NAME} (${mode})`);
       subjects.push(await startRelay(mode, AT_ONCE));
     }
-    await startPeers(options, { subjects, missing });
+    await startPeers(options, { subjects, missing, broken });
     const measured = await measureRounds(subjects, options, {
       signal,
       onStep: ({ round, subject }) =>
         onProgress(`${round === 0 ? 'warming up' : `round ${round} of ${options.rounds}`}: ${nameOf(subject)}`),
     });
-    return reportOf(measured, { plan: options, floor, missing, machine, commit: await commitHere(), at });
+    const floorBroken = measured.measured.find(({ subject }) => subject === floor)?.broken;
+    if (floorBroken) throw new Error(`The floor broke, and without it no figure can be compared: ${floorBroken}`);
+    return reportOf(measured, { plan: options, floor, missing, broken, machine, commit: await commitHere(), at });
   } finally {
     onProgress('stopping');
     for (const subject of subjects) await subject.stop();
@@ -56,7 +59,7 @@ export async function measurePeers(options: PeersOptions): Promise<PeersReport> 
 
 async function startPeers(
   { only, signal, onProgress }: PeersOptions,
-  found: { subjects: Subject[]; missing: LeftOut[] },
+  found: { subjects: Subject[]; missing: LeftOut[]; broken: LeftOut[] },
 ): Promise<void> {
   for (const candidate of CANDIDATES.filter(({ name }) => only?.includes(name) ?? true)) {
     for (const setting of candidate.settings) {
@@ -65,9 +68,9 @@ async function startPeers(
       try {
         found.subjects.push(await prepare(candidate, setting, AT_ONCE));
       } catch (error) {
-        if (!(error instanceof MissingError)) throw error;
-        const { message: reason, remedy } = error;
-        found.missing.push({ name: candidate.name, setting: setting.name, reason, remedy });
+        const left = { name: candidate.name, setting: setting.name, reason: (error as Error).message };
+        if (error instanceof MissingError) found.missing.push({ ...left, remedy: error.remedy });
+        else found.broken.push({ ...left, remedy: null });
       }
     }
   }

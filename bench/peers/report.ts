@@ -73,6 +73,8 @@ export function reportOf(
     plan: RoundPlan;
     floor: Subject;
     missing: readonly LeftOut[];
+    /** Those that did not even start. */
+    broken: readonly LeftOut[];
     machine: Machine;
     commit: string | null;
     at: string;
@@ -93,9 +95,12 @@ export function reportOf(
     payload_bytes: PAYLOAD_BYTES,
     subjects: measured.filter(({ broken }) => broken === null).map((each) => subjectReport(each, floor)),
     missing: about.missing,
-    broken: measured.flatMap(({ subject: { name, setting }, broken }) =>
-      broken === null ? [] : [{ name, setting, reason: broken, remedy: null }],
-    ),
+    broken: [
+      ...about.broken,
+      ...measured.flatMap(({ subject: { name, setting }, broken }) =>
+        broken === null ? [] : [{ name, setting, reason: broken, remedy: null }],
+      ),
+    ],
     order,
   };
 }
@@ -173,7 +178,7 @@ export function linesOf(report: PeersReport): string[] {
     ...report.missing.map(
       ({ name, setting, reason, remedy }) => `Not measured: ${name} (${setting}): ${reason}. To measure it: ${remedy}`,
     ),
-    ...report.broken.map(({ name, setting, reason }) => `Broke while it was measured: ${name} (${setting}): ${reason}`),
+    ...report.broken.map(({ name, setting, reason }) => `Broken: ${name} (${setting}): ${reason}`),
   ];
 }
 

@@ -97,6 +97,7 @@ export class Rig {
   }
 
   async #stop(): Promise<void> {
+    this.broken(new Error(`${this.#candidate.name} was stopped.`));
     for (const stop of this.#stops.splice(0).reverse()) await stop();
   }
 }

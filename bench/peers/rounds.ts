@@ -60,6 +60,8 @@ export async function measureRounds(
       } catch (error) {
         watch.signal.throwIfAborted();
         each.broken = (error as Error).message;
+        // What it still does would be measured with the others.
+        await each.subject.stop();
       }
     }
     if (round > 0) order.push(asked);
@@ -81,17 +83,18 @@ async function oneRound(subject: Subject, { runs, busyMs }: RoundPlan): Promise<
   return { pickups, roundTripsUs, runsPerSecond: { alone, atOnce } };
 }
 
-function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((done, failed) => {
-    const stop = () => failed(signal.reason as Error);
-    const late = systemClock.after(SILENT_MS, () => failed(new Error(`It was silent for ${SILENT_MS / 1_000} s.`)));
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(done, failed).finally(() => {
-      late.cancel();
-      signal.removeEventListener('abort', stop);
-    });
-  });
+async function inTime<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const other = Promise.withResolvers<never>();
+  const stop = () => other.reject(signal.reason);
+  const late = systemClock.after(SILENT_MS, () => other.reject(new Error(`It was silent for ${SILENT_MS / 1_000} s.`)));
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([work, other.promise]);
+  } finally {
+    late.cancel();
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 function shuffled<Item>(items: readonly Item[], random: Random): Item[] {

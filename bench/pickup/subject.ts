@@ -26,6 +26,7 @@ export interface Subject {
   picked(id: string): Promise<number>;
   /** The instant at which the caller has the result. Each job is asked for once, before `enqueue` or after it. */
   done(id: string): Promise<number>;
+  /** Ends all that was started; a second time it does nothing. */
   stop(): Promise<void>;
 }
 

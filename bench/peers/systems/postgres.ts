@@ -82,7 +82,9 @@ function connectionConfig(isDurable: boolean): DatabaseConfig {
   if (process.env.DATABASE_URL) return { ...common, connectionString: process.env.DATABASE_URL };
   const user = process.env.PGUSER ?? userInfo().username;
   const socket = SOCKET_FOLDERS.find((folder) => existsSync(`${folder}/.s.PGSQL.${process.env.PGPORT ?? 5432}`));
-  return { ...common, user, ...(!process.env.PGHOST && socket && { host: socket }) };
+  // Every server has this one, and it is only the door: what is measured gets its own.
+  const database = process.env.PGDATABASE ?? 'postgres';
+  return { ...common, user, database, ...(!process.env.PGHOST && socket && { host: socket }) };
 }
 
 function within({ connectionString, ...config }: DatabaseConfig, database: string): DatabaseConfig {
