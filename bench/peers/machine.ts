@@ -29,8 +29,9 @@ export async function machineHere(): Promise<Machine> {
   };
 }
 
-/** Null outside of a clone; with a mark when files differ from it. */
+/** Null in the published package, which may lie in somebody else's repository; with a mark when files differ. */
 export async function commitHere(): Promise<string | null> {
+  if (!import.meta.url.endsWith('.ts')) return null;
   const git = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)('git', args, { cwd: new URL('.', import.meta.url) });
     return stdout.trim();

@@ -175,11 +175,18 @@ export function linesOf(report: PeersReport): string[] {
           'Temporary files are in memory here: "durable" costs nothing and means nothing. Set TMPDIR to a folder on disk.',
         ]
       : []),
-    ...report.missing.map(
-      ({ name, setting, reason, remedy }) => `Not measured: ${name} (${setting}): ${reason}. To measure it: ${remedy}`,
-    ),
+    ...missingLines(report.missing),
     ...report.broken.map(({ name, setting, reason }) => `Broken: ${name} (${setting}): ${reason}`),
   ];
+}
+
+/** What is missing for the same reason is said once. */
+function missingLines(missing: readonly LeftOut[]): string[] {
+  const byReason = Map.groupBy(missing, ({ reason, remedy }) => `${reason}. To measure it: ${remedy}`);
+  return [...byReason].map(([why, those]) => {
+    const names = those.map(({ name, setting }) => `${name} (${setting})`);
+    return `Not measured: ${names.join(', ')}: ${why}`;
+  });
 }
 
 function versionsOf(report: PeersReport): string {
