@@ -19,13 +19,13 @@ const NAMES = CANDIDATES.map(({ name }) => name);
 export function peersCommand(parseCount: (text: string) => number): Command {
   return new Command('peers')
     .description('the same pickup, round trip and throughput on ours and on systems that one would pick instead')
-    .option('--rounds <number>', 'interleaved rounds', parseCount, 10)
-    .option('--runs <number>', 'runs for pickup, and as many for the round trip, in each round', parseCount, 25)
+    .option('--rounds <number>', 'interleaved rounds', parseCount, 20)
+    .option('--runs <number>', 'runs for pickup, and as many for the round trip, in each round', parseCount, 10)
     .option(
       '--busy-ms <number>',
       'how long each is kept busy in each round, alone and with 32 at once',
       parseCount,
-      400,
+      250,
     )
     .option('--seed <number>', 'draws the order within each round', parseCount, 1)
     .option('--only <names>', `of ${NAMES.join(', ')}, with commas between them; the floor and ours always`, parseNames)

@@ -1,7 +1,7 @@
 /**
  * What is said of the rounds: figures for a machine (JSON with a schema) and a table for a person.
  *
- * p50 and runs per second are medians of the rounds, with their smallest and largest; p99 is of all runs. A ratio is
+ * p50 and runs per second are medians of the rounds, with how far these lie apart; p99 is of all runs. A ratio is
  * taken within each round, where both sides had the same machine, and only then the median.
  */
 import { quantile } from '../pickup/quantiles.ts';
@@ -14,6 +14,8 @@ export const SCHEMA = { name: 'graph-relay.bench.peers', version: 1 } as const;
 /** A figure of each round: its median, and how far the rounds lie apart. */
 export interface OverRounds {
   readonly median: number;
+  readonly p25: number;
+  readonly p75: number;
   readonly min: number;
   readonly max: number;
 }
@@ -136,7 +138,7 @@ function latency(rounds: readonly (readonly number[])[]): Latency {
 /** `parts`: 100 keeps two digits behind the point. */
 function overRounds(values: readonly number[], parts = 1): OverRounds {
   const at = (share: number) => Math.round(quantile(values, share) * parts) / parts;
-  return { median: at(0.5), min: at(0), max: at(1) };
+  return { median: at(0.5), p25: at(0.25), p75: at(0.75), min: at(0), max: at(1) };
 }
 
 const COLUMNS = [
@@ -149,7 +151,7 @@ const COLUMNS = [
   'runs/s, 1 at once',
   `${AT_ONCE} at once`,
   '÷ floor',
-  'of the rounds',
+  'p25–p75',
 ];
 
 export function linesOf(report: PeersReport): string[] {
@@ -160,13 +162,13 @@ export function linesOf(report: PeersReport): string[] {
     String(subject.runs_per_s_alone.median),
     String(subject.runs_per_s_at_once.median),
     subject.pickup_to_floor.median.toFixed(2),
-    `${subject.pickup_to_floor.min.toFixed(2)}–${subject.pickup_to_floor.max.toFixed(2)}`,
+    `${subject.pickup_to_floor.p25.toFixed(2)}–${subject.pickup_to_floor.p75.toFixed(2)}`,
   ]);
   const { machine } = report;
   return [
     ...table([COLUMNS, ...rows]),
     '',
-    `Medians of ${report.rounds} interleaved rounds, ${report.runs_per_round} runs each; p99 of all runs; ÷ floor: pickup p50 to the floor's in the same round, median and range.`,
+    `Medians of ${report.rounds} interleaved rounds, ${report.runs_per_round} runs each; p99 of all runs; ÷ floor: pickup p50 to the floor's in the same round, median and middle half of the rounds.`,
     `Durable: on disk before the caller is told that the job was taken. Payload ${report.payload_bytes} bytes, seed ${report.seed}.`,
     `${machine.cores} cores (${machine.cpu}), ${machine.kernel}, Node ${machine.node}, load before ${machine.load_before}, commit ${report.commit ?? 'unknown'}, ${report.measured_at}`,
     `Versions: ${versionsOf(report)}`,
