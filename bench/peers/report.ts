@@ -156,7 +156,7 @@ const COLUMNS = [
 
 export function linesOf(report: PeersReport): string[] {
   const rows = report.subjects.map((subject) => [
-    nameOf(subject as unknown as Subject),
+    nameOf(subject),
     subject.durable ? 'yes' : 'no',
     ...[subject.pickup_us, subject.round_trip_us].flatMap(({ p50, p99 }) => [String(p50.median), String(p99)]),
     String(subject.runs_per_s_alone.median),

@@ -69,7 +69,7 @@ export async function measureRounds(
   return { measured, order };
 }
 
-export function nameOf({ name, setting }: Subject): string {
+export function nameOf({ name, setting }: Pick<Subject, 'name' | 'setting'>): string {
   return `${name} (${setting})`;
 }
 
