@@ -4,6 +4,7 @@ import type { ModeName } from '../desktop-agent/modes.ts';
 import { compareCommand } from './compare/cli.ts';
 import { liveCommand } from './live/cli.ts';
 import { parseCount } from './options.ts';
+import { peersCommand } from './peers/cli.ts';
 import { publishedCommand } from './published/cli.ts';
 import { simCommand } from './sim/cli.ts';
 
@@ -39,6 +40,7 @@ export function benchCommand(): Command {
   bench.addCommand(publishedCommand());
   bench.addCommand(compareCommand());
   bench.addCommand(liveCommand());
+  bench.addCommand(peersCommand(parseCount));
   bench.addCommand(simCommand());
   return bench;
 }

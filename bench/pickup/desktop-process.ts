@@ -15,10 +15,25 @@ import { openProcessState } from '../../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
 import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports } from '../../protocol/ports.ts';
-import { stampUs } from './stamp.ts';
+import type { Job } from './subject.ts';
+import { take, tell } from './worker-side.ts';
 
-const [url = '', token = '', directory = '', project = '', modeName = 'long-poll'] = process.argv.slice(2);
-const mode = modeName as ModeName;
+/** Its one argument, as JSON. */
+export interface DesktopTask {
+  readonly url: string;
+  readonly token: string;
+  readonly directory: string;
+  readonly project: string;
+  readonly mode: ModeName;
+  readonly slots: number;
+}
+
+export interface DesktopReady {
+  /** The one Graph session that it shares. */
+  readonly session: string;
+}
+
+const { url, token, directory, project, mode, slots } = JSON.parse(process.argv[2] ?? '{}') as DesktopTask;
 const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
 
@@ -45,7 +60,7 @@ const outcome: RunOutcome = {
 };
 const engine: Engine = {
   start(run) {
-    process.send?.({ id: run.args.id, atUs: stampUs() });
+    take(run.args as unknown as Job);
     return { done: Promise.resolve(outcome), cancel() {} };
   },
   close: async () => {},
@@ -60,7 +75,7 @@ const dialers = createDialers({
   ...createHttpClient({ clock: systemClock, environment: process.env }),
   open: openSocket,
 });
-const agent = createAgent({ ports, dialers, store, engine, library, mode });
+const agent = createAgent({ ports, dialers, store, engine, library, mode, slots });
 await agent.sharing.share(project, session.graph_session_id);
 process.once('disconnect', () => {
   void agent
@@ -68,5 +83,5 @@ process.once('disconnect', () => {
     .then(() => store.close())
     .then(() => process.exit());
 });
-process.send?.({ session: session.graph_session_id });
+tell({ ready: { session: session.graph_session_id } satisfies DesktopReady });
 await agent.run();
