@@ -93,9 +93,9 @@ const DOING: Doing = {
     if (primary === null || share === undefined) return;
     const { projectId, graphSessionId } = share;
     world.history.add({ type: 'sharing-changed', desktop, session: graphSessionId, how: 'unshared' });
-    quietly(primary.agent.sharing.unshare(projectId, graphSessionId));
+    quietly(primary.program.unshare(projectId, graphSessionId));
     world.clock.after(forMs, () => {
-      if (place.host.primary === primary) quietly(primary.agent.sharing.share(projectId, graphSessionId));
+      if (place.host.primary === primary) quietly(primary.program.share(projectId, graphSessionId));
     });
   },
   rename: (world, { desktop }) => {
@@ -104,7 +104,7 @@ const DOING: Doing = {
     if (session === undefined) return;
     world.history.add({ type: 'sharing-changed', desktop, session: session.graph_session_id, how: 'renamed' });
     host.sessions[0] = { ...session, slug: `${session.slug}-renamed`, version: session.version + 1 };
-    for (const { agent } of host.instances) agent.libraryChanged();
+    for (const { program } of host.instances) program.libraryChanged();
   },
   weather: (world, { desktop, forMs, changes }) => {
     const end = placeOf(world, desktop).sky.begin(changes);
@@ -123,7 +123,7 @@ function calmDown(world: SwarmWorld): void {
   for (const { host, sky } of desktops) {
     sky.calm();
     host.options.machine.setWallRight();
-    for (const { store } of host.instances) store.failWrites(null);
+    for (const { disk } of host.instances) disk.failWrites(null);
     host.options.machine.wake();
   }
   // Not in the same instant: a machine that wakes has news to take in first.
@@ -156,7 +156,7 @@ function machineOf(world: SwarmWorld, where: string) {
 
 function refuseWrites(world: SwarmWorld, where: string, reason: string | null): void {
   if (where === 'relay') world.relay.refuseWrites(reason);
-  else for (const { store } of placeOf(world, where).host.instances) store.failWrites(reason);
+  else for (const { disk } of placeOf(world, where).host.instances) disk.failWrites(reason);
 }
 
 /** A disk that refuses, or a process that ends: the owner would see it, and nobody here minds. */

@@ -6,7 +6,7 @@
  */
 import type { ModeName } from '../../../desktop-agent/modes.ts';
 import type { Deed } from '../hosts/caller.ts';
-import type { GraphHabits } from '../hosts/desktop-host.ts';
+import type { GraphHabits } from '../hosts/simulated-graphs.ts';
 import { namedRandom } from '../seeded.ts';
 import { Dice } from './dice.ts';
 import { planFaults, planTriggers, type TimedFault, type TriggeredFault } from './fault-plan.ts';
