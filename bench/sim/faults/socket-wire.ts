@@ -2,7 +2,7 @@
  * WebSockets over a network with weather: refused, silent, lost on one side or on both.
  *
  * Owns the two ends of each connection and the order of frames, which holds as on any TCP connection. Knows nothing of
- * what is in a frame.
+ * what is in a frame; `socket-requests.ts` does.
  */
 import { EventEmitter } from 'node:events';
 import type { OpenSocket, SocketEvents } from '../../../desktop-agent/dialer/socket-link.ts';
@@ -12,6 +12,7 @@ import type { History } from '../history.ts';
 import type { Life } from '../hosts/machine.ts';
 import type { VirtualClock } from '../virtual-clock.ts';
 import { Dice } from './dice.ts';
+import { SocketRequests } from './socket-requests.ts';
 import { type Sky, wayMs } from './weather.ts';
 import type { Site } from './wire.ts';
 
@@ -73,6 +74,7 @@ class SimulatedConnection {
     this.#server = new ServerEnd({
       send: (text) => this.#sendToDesktop(text),
       ended: (reason) => this.#relayEnds(reason),
+      requests: new SocketRequests(history, options.caller),
     });
     given.life.onEnd(() => this.desktopEnds());
     this.#toRelay.send('', () => this.#upgrade());
@@ -206,26 +208,36 @@ class OrderedWire {
   }
 }
 
+interface ServerEndOptions {
+  readonly send: (text: string) => void;
+  readonly ended: (reason: string) => void;
+  readonly requests: SocketRequests;
+}
+
 class ServerEnd extends EventEmitter implements ServerSocket {
   readyState = OPEN;
-  readonly #wire: { send(text: string): void; ended(reason: string): void };
+  readonly #options: ServerEndOptions;
 
-  constructor(wire: { send(text: string): void; ended(reason: string): void }) {
+  constructor(options: ServerEndOptions) {
     super();
-    this.#wire = wire;
+    this.#options = options;
   }
 
   send(text: string): void {
-    if (this.readyState === OPEN) this.#wire.send(text);
+    if (this.readyState !== OPEN) return;
+    this.#options.requests.sent(text);
+    this.#options.send(text);
   }
 
   receive(text: string): void {
-    if (this.readyState === OPEN) this.emit('message', Buffer.from(text), false);
+    if (this.readyState !== OPEN) return;
+    this.#options.requests.received(text);
+    this.emit('message', Buffer.from(text), false);
   }
 
   close(code = 1000, reason = ''): void {
     if (this.readyState !== OPEN) return;
-    this.#wire.ended(reason || `closed with code ${code}`);
+    this.#options.ended(reason || `closed with code ${code}`);
     this.lost();
   }
 
@@ -237,12 +249,14 @@ class ServerEnd extends EventEmitter implements ServerSocket {
   lost(): void {
     if (this.readyState === CLOSED) return;
     this.readyState = CLOSED;
+    this.#options.requests.ended();
     this.emit('close');
   }
 
   /** The process that had it was killed: nobody is left to be told. */
   forget(): void {
     this.readyState = CLOSED;
+    this.#options.requests.ended();
     this.removeAllListeners();
   }
 }
