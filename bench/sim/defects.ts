@@ -20,6 +20,8 @@ export interface Defects {
   /** Only on the direct path: on the full one the handlers are inside the router. */
   readonly calls?: (calls: RelayHandlers, store: StateStore<RelayTables>) => RelayHandlers;
   readonly agents?: (agents: AgentApi) => AgentApi;
+  /** What arrives at the relay of the versions that a desktop names. */
+  readonly names?: (names: string | null) => string | null;
   readonly dialers?: (dialers: Dialers) => Dialers;
   readonly engine?: (engine: Engine) => Engine;
   readonly slots?: (slots: number) => number;

@@ -53,7 +53,8 @@ export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: 
   const clock = new VirtualClock(path.settling);
   const history = new History(clock, { traced });
   const { seed } = swarm;
-  const relay = new RelayHost({ seed, machine: new Machine(clock), history, path, diskMs: swarm.relayDiskMs, defects });
+  const { relayDiskMs: diskMs, startByMs } = swarm;
+  const relay = new RelayHost({ seed, machine: new Machine(clock), history, path, diskMs, startByMs, defects });
   relay.start();
   const { access } = relay.serving!.relay;
 
@@ -72,12 +73,13 @@ export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: 
     const { agents, life } = relay.serving!;
     return { api: agents, life, principal, name, history };
   };
-  const callers = swarm.callers.map(({ name }, index) => {
+  const callers = swarm.callers.map(({ name, hurry }, index) => {
     const principal = principals[index]!;
     const site = { life: () => relay.listening() };
     return new Caller({
       seed,
       name,
+      hurry,
       life: new Life(new Machine(clock), name),
       history,
       wire: new Wire({ clock, history, sky: callerSky, site, caller: name }),
@@ -102,10 +104,10 @@ function createDesktop(
   },
 ): DesktopPlace {
   const { clock, ...rest } = given;
-  const { name, mode, slots, diskMs, graphs, monotonicSleeps } = plan;
+  const { name, contract, names, mode, slots, diskMs, graphs, monotonicSleeps } = plan;
   const sky = new Sky(plan.weather);
   const machine = new Machine(clock, { monotonicSleeps });
-  const host = new DesktopHost({ ...rest, name, machine, sky, mode, slots, diskMs, graphs });
+  const host = new DesktopHost({ ...rest, name, contract, names, machine, sky, mode, slots, diskMs, graphs });
   const random = namedRandom(swarm.seed, `${name} sessions`);
   const ids = seededIds(random);
   const dice = new Dice(random);

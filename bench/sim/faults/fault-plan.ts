@@ -3,8 +3,9 @@
  *
  * Owns the kinds and how often each comes. Plain data; `inject.ts` does it.
  */
-import type { FactBody } from '../history.ts';
+import type { Contract, FactBody } from '../history.ts';
 import type { Dice } from './dice.ts';
+import { drawNames } from './versions.ts';
 import type { Weather } from './weather.ts';
 
 export type FaultBody =
@@ -20,6 +21,8 @@ export type FaultBody =
   | { readonly kind: 'disk-refuses'; readonly where: string; readonly forMs: number }
   | { readonly kind: 'unshare'; readonly desktop: string; readonly forMs: number }
   | { readonly kind: 'rename'; readonly desktop: string }
+  /** Another version of its program is installed, and names these versions of the protocol. */
+  | { readonly kind: 'update'; readonly desktop: string; readonly names: string | null; readonly downMs: number }
   | {
       readonly kind: 'weather';
       readonly name: string;
@@ -47,13 +50,13 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 interface Given {
   readonly stormMs: number;
-  readonly desktops: readonly string[];
+  readonly desktops: readonly { readonly name: string; readonly contract: Contract }[];
 }
 
 type Draw = (dice: Dice, given: Given) => FaultBody;
 
-const desktopOf = (dice: Dice, { desktops }: Given) => dice.pick(desktops);
-const someone = (dice: Dice, { desktops }: Given) => dice.pick(['relay', ...desktops]);
+const desktopOf = (dice: Dice, { desktops }: Given) => dice.pick(desktops).name;
+const someone = (dice: Dice, { desktops }: Given) => dice.pick(['relay', ...desktops.map(({ name }) => name)]);
 const downMs = (dice: Dice) => dice.magnitude(5, 30_000);
 
 /** Each kind, and the share of seeds that have it. */
@@ -107,12 +110,19 @@ const KINDS: readonly { readonly share: number; readonly most: number; readonly 
     draw: (dice, given) => ({ kind: 'unshare', desktop: desktopOf(dice, given), forMs: dice.magnitude(10, 30_000) }),
   },
   { share: 0.1, most: 1, draw: (dice, given) => ({ kind: 'rename', desktop: desktopOf(dice, given) }) },
+  { share: 0.15, most: 2, draw: update },
   { share: 0.3, most: 3, draw: (dice, given) => episode(dice, given, 'cuts') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'black hole') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'one way') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'sockets') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'doubled') },
 ];
+
+function update(dice: Dice, { desktops }: Given): FaultBody {
+  const { name, contract } = dice.pick(desktops);
+  const names = drawNames(dice, contract, { mixed: 0.3, unknown: 0.5 });
+  return { kind: 'update', desktop: name, names, downMs: downMs(dice) };
+}
 
 export function planFaults(dice: Dice, given: Given): TimedFault[] {
   const faults: TimedFault[] = [];

@@ -6,10 +6,14 @@
  */
 import type { DesktopPlace, SwarmWorld } from '../swarm-world.ts';
 import type { FaultBody, FaultKind } from './fault-plan.ts';
+import { isServed, usualNames } from './versions.ts';
 import { SLOW_MS } from './weather.ts';
 
 /** Longer than any message is on its way, doubled ones included. */
 const LAST_WORDS_MS = 3 * SLOW_MS;
+
+/** An installer does not wait for long. */
+const UPDATE_GRACE_MS = 2_000;
 
 type FaultOf<K extends FaultKind> = Extract<FaultBody, { kind: K }>;
 type Doing = { readonly [K in FaultKind]: (world: SwarmWorld, fault: FaultOf<K>) => void };
@@ -106,6 +110,13 @@ const DOING: Doing = {
     host.sessions[0] = { ...session, slug: `${session.slug}-renamed`, version: session.version + 1 };
     for (const { program } of host.instances) program.libraryChanged();
   },
+  update: (world, { desktop, names, downMs }) => {
+    const { host } = placeOf(world, desktop);
+    host.install(names);
+    const restart = () => void world.clock.after(downMs, () => host.startIfGone());
+    if (host.primary === null) restart();
+    else void host.stop(host.primary, { graceMs: UPDATE_GRACE_MS, how: 'stopped' }).then(restart);
+  },
   weather: (world, { desktop, forMs, changes }) => {
     const end = placeOf(world, desktop).sky.begin(changes);
     world.clock.after(forMs, end);
@@ -120,8 +131,13 @@ function calmDown(world: SwarmWorld): void {
   callerSky.calm();
   relay.machine.setWallRight();
   relay.refuseWrites(null);
-  for (const { host, sky } of desktops) {
+  for (const { host, plan, sky } of desktops) {
     sky.calm();
+    // Some owners put a program right that the relay does not speak with. Others never do.
+    if (!plan.staysAsItIs && !isServed(plan.contract, host.names)) {
+      host.install(usualNames(plan.contract));
+      for (const instance of [...host.instances]) host.kill(instance);
+    }
     host.options.machine.setWallRight();
     for (const { disk } of host.instances) disk.failWrites(null);
     host.options.machine.wake();

@@ -6,6 +6,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { OpenSocket, SocketEvents } from '../../../desktop-agent/dialer/socket-link.ts';
+import type { ErrorCode, RelayError } from '../../../protocol/errors.ts';
 import type { Random } from '../../../protocol/ports.ts';
 import type { ServerSocket } from '../../../server/desktop-sockets.ts';
 import type { History } from '../history.ts';
@@ -26,20 +27,22 @@ export interface SocketWireOptions {
   readonly history: History;
   readonly sky: Sky;
   readonly site: Site & {
+    /** Why the relay that serves grants no upgrade to a request with these headers; null when it does. */
+    refusal(headers: Headers): RelayError | null;
     /** Takes over a socket whose upgrade was granted. */
     accept(socket: ServerSocket): void;
-    /** False while the relay is about to stop. */
-    takesSockets(): boolean;
   };
   readonly caller: string;
   /** Chance for the next connection: one of its own for each, so that none shifts another's dice. */
   readonly newRandom: () => Random;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 /** How a process opens WebSockets. */
 export function socketsOver(options: SocketWireOptions, life: Life): OpenSocket {
-  return (_url, _headers, events) => {
-    const connection = new SimulatedConnection(options, { life, events });
+  return (_url, headers, events) => {
+    const connection = new SimulatedConnection(options, { life, headers, events });
     return { send: (text) => connection.sendToRelay(text), terminate: () => connection.desktopEnds() };
   };
 }
@@ -47,6 +50,7 @@ export function socketsOver(options: SocketWireOptions, life: Life): OpenSocket 
 class SimulatedConnection {
   readonly #options: SocketWireOptions;
   readonly #life: Life;
+  readonly #headers: Headers;
   readonly #events: SocketEvents;
   readonly #dice: Dice;
   readonly #toRelay: OrderedWire;
@@ -60,9 +64,10 @@ class SimulatedConnection {
   #deadToDesktop = false;
   #desktopKnows = false;
 
-  constructor(options: SocketWireOptions, given: { life: Life; events: SocketEvents }) {
+  constructor(options: SocketWireOptions, given: { life: Life; headers: Headers; events: SocketEvents }) {
     this.#options = options;
     this.#life = given.life;
+    this.#headers = given.headers;
     this.#events = given.events;
     const { clock, sky, history } = options;
     this.#dice = new Dice(options.newRandom());
@@ -110,9 +115,14 @@ class SimulatedConnection {
     const server = site.life();
     history.tell(caller, 'socket arrives');
     if (this.#desktopKnows) return;
-    if (sky.weather.sockets === 'refused' || server === null || !site.takesSockets()) {
+    if (sky.weather.sockets === 'refused' || server === null) {
       if (server !== null) history.countFault('socket refused');
       this.#toDesktop.send(LAST, () => this.#closeAtDesktop('the upgrade was refused'));
+      return;
+    }
+    const refusal = site.refusal(this.#headers);
+    if (refusal !== null) {
+      this.#toDesktop.send(LAST, () => this.#closeAtDesktop('the upgrade was answered with a refusal', refusal.code));
       return;
     }
     server.onEnd(() => this.#relayDied());
@@ -163,12 +173,12 @@ class SimulatedConnection {
     this.#closeAtDesktop('the connection was lost');
   }
 
-  #closeAtDesktop(reason: string): void {
+  #closeAtDesktop(reason: string, code?: ErrorCode): void {
     this.#atDesktop(() => {
       if (this.#desktopKnows) return;
       this.#desktopKnows = true;
       this.#options.history.tell(this.#options.caller, `socket closed: ${reason}`);
-      this.#events.onClose(reason);
+      this.#events.onClose(reason, code);
     });
   }
 

@@ -14,6 +14,8 @@ import { askForRun, askToCancel, askToRun, type Counter } from './told-run.ts';
 export interface CallerOptions {
   readonly seed: number;
   readonly name: string;
+  /** Share of runs that are to start soon or never. */
+  readonly hurry: number;
   readonly life: Life;
   readonly history: History;
   readonly wire: Wire;
@@ -65,7 +67,7 @@ export class Caller {
       return this.#ask(dice, { ...earlier, request: altered(earlier.request) });
     if (run === null) return;
     if (deed === 'read') return this.#read(run, 0);
-    if (deed === 'wait') return this.#read(run, dice.between(1_000, 50_000));
+    if (deed === 'wait') return this.#read(run, dice.whole(1_000, 50_000));
     if (deed === 'cancel') return this.#cancel(run);
   }
 
@@ -77,13 +79,14 @@ export class Caller {
   }
 
   async #start(dice: Dice, session: string): Promise<Started> {
-    const { name } = this.options;
+    const { hurry, name } = this.options;
     const serial = this.#started.length + 1;
     // Keys are the same for all agents: an agent's key says nothing about another's.
     const request = {
       graph_session_id: session,
       arguments: { serial, by: name },
       idempotency_key: `key-number-${serial}`,
+      ...(dice.chance(hurry) && { start_within_seconds: Math.ceil(dice.magnitude(1, 600)) }),
     };
     const started: Started = { request, commandId: null };
     this.#started.push(started);

@@ -8,9 +8,10 @@ import type { ModeName } from '../../../desktop-agent/modes.ts';
 import type { MemoryImage } from '../../../protocol/host/state/memory-state.ts';
 import type { Random } from '../../../protocol/ports.ts';
 import type { Defects } from '../defects.ts';
+import { isServed } from '../faults/versions.ts';
 import type { Sky } from '../faults/weather.ts';
 import { Wire } from '../faults/wire.ts';
-import type { CallKind, History, InstanceRef } from '../history.ts';
+import type { CallKind, Contract, History, InstanceRef } from '../history.ts';
 import type { Path } from '../paths/path.ts';
 import { namedRandom } from '../seeded.ts';
 import { Life, type Machine } from './machine.ts';
@@ -29,6 +30,9 @@ export interface DesktopHostOptions {
   readonly sky: Sky;
   readonly desktopId: string;
   readonly token: string;
+  readonly contract: Contract;
+  /** The versions of the protocol that it names at first. */
+  readonly names: string | null;
   readonly mode: ModeName;
   readonly slots: number;
   readonly diskMs: number;
@@ -58,11 +62,14 @@ export class DesktopHost {
   readonly #streams = new Map<CallKind, Random>();
   readonly #wire: Wire;
   #image: MemoryImage | undefined;
+  /** What the version that is installed names to the relay. */
+  #names: string | null;
   #starts = 0;
   #hadCopies = false;
 
   constructor(options: DesktopHostOptions) {
     this.options = options;
+    this.#names = options.names;
     const { history, sky, relay, name, machine } = options;
     const site = { life: () => relay.listening() };
     this.#wire = new Wire({ clock: machine.world, history, sky, site, caller: name });
@@ -80,7 +87,8 @@ export class DesktopHost {
 
   /** Starts the desktop from its own disk; a copy, with this sharing, from an empty one. */
   start(copyWith: readonly Share[] | null = null): Instance {
-    const { history, name, machine } = this.options;
+    const { contract, history, name, machine, defects } = this.options;
+    const names = this.#names;
     const ref = { desktop: name, instance: `${name}#${++this.#starts}` };
     const life = new Life(machine, ref.instance);
     const isCopy = copyWith !== null;
@@ -90,13 +98,15 @@ export class DesktopHost {
       ref,
       life,
       image: isCopy ? undefined : this.#image,
+      names: defects.names === undefined ? names : defects.names(names),
       sessions: () => this.sessions,
       wire: this.#wire,
       randomOf: (kind) => this.#streamOf(kind),
     });
     const instance: Instance = { ref, life, isCopy, ...installed };
     this.instances.push(instance);
-    history.add({ type: 'desktop-started', ...ref });
+    history.add({ type: 'desktop-started', ...ref, contract, names });
+    if (!isServed(contract, names)) history.countFault('no version in common');
     history.tell(ref.instance, isCopy ? 'starts as a copy' : 'starts');
     void this.share(instance, copyWith ?? []);
     void this.#live(instance);
@@ -129,6 +139,15 @@ export class DesktopHost {
       this.#end(instance, 'failed');
       this.options.machine.world.after(SUPERVISOR_MS, () => this.startIfGone());
     }
+  }
+
+  /** Another version is installed. It runs from the next start on. */
+  install(names: string | null): void {
+    this.#names = names;
+  }
+
+  get names(): string | null {
+    return this.#names;
   }
 
   startIfGone(): void {

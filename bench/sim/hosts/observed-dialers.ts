@@ -28,7 +28,7 @@ function observedDialer(dialer: Dialer, observer: Observer): Dialer {
       const id = history.nextId();
       const commandId = 'command_id' in input ? String(input.command_id) : null;
       const sent = { ...ref, call, id, sentAt: clock.monotonic(), commandId };
-      history.add({ type: 'call-sent', ...ref, call, id });
+      history.add({ type: 'call-sent', ...ref, call, id, commandId });
       history.tell(ref.instance, `sends ${call}`, commandId);
       try {
         const answer = await send(input, options);

@@ -7,8 +7,11 @@ import { createAgent } from '../../../desktop-agent/agent.ts';
 import type { GraphLibrary } from '../../../desktop-agent/graph-library.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../../desktop-agent/rows.ts';
 import type { Dialers } from '../../../desktop-agent/transports.ts';
+import { TRPC_PATH } from '../../../protocol/api.ts';
+import { RelayError } from '../../../protocol/errors.ts';
 import { createMemoryState } from '../../../protocol/host/state/memory-state.ts';
 import type { Ports } from '../../../protocol/ports.ts';
+import { identifyUpgrade } from '../../../server/upgrades.ts';
 import { namedRandom, seededIds } from '../seeded.ts';
 import { observed } from './observed-dialers.ts';
 import { partLog } from './part-log.ts';
@@ -55,11 +58,15 @@ export function installProduction(given: ProgramGiven): Installed {
   };
 }
 
-function dialersOf({ options, ref, life, wire, randomOf }: ProgramGiven): Dialers {
+function dialersOf({ options, ref, life, names, wire, randomOf }: ProgramGiven): Dialers {
   const { history, seed, path, relay, sky, name, desktopId, token } = options;
   const site = {
     life: () => relay.listening(),
-    takesSockets: () => relay.serving?.relay.draining() === false,
+    refusal: (headers: Readonly<Record<string, string>>) => {
+      const { access, draining } = relay.serving!.relay;
+      const upgrade = identifyUpgrade({ url: TRPC_PATH, headers }, { desktopOf: access.desktopOf, draining });
+      return upgrade instanceof RelayError ? upgrade : null;
+    },
     accept: (socket: Parameters<RelayHost['accept']>[0]) => relay.accept(socket, desktopId),
   };
   let sockets = 0;
@@ -71,6 +78,7 @@ function dialersOf({ options, ref, life, wire, randomOf }: ProgramGiven): Dialer
     serving: () => relay.serving!,
     desktopId,
     token,
+    names,
     randomOf,
   });
 }

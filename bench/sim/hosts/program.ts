@@ -36,6 +36,8 @@ export interface ProgramGiven {
   readonly life: Life;
   /** What the disk had when the process before this one ended. */
   readonly image: MemoryImage | undefined;
+  /** The versions of the protocol that it names; null for none. */
+  readonly names: string | null;
   readonly sessions: () => readonly LocalSession[];
   readonly wire: Wire;
   /** A stream of chance for each kind of call. */

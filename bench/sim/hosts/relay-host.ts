@@ -24,6 +24,8 @@ export interface RelayHostOptions {
   readonly history: History;
   readonly path: Path;
   readonly diskMs: number;
+  /** The owner's start-by time. */
+  readonly startByMs: number;
   readonly defects: Defects;
 }
 
@@ -70,7 +72,7 @@ export class RelayHost {
 
   start(): void {
     if (this.#serving !== null) return;
-    const { machine, history, seed, diskMs, defects } = this.#options;
+    const { machine, history, seed, diskMs, startByMs, defects } = this.#options;
     this.#closed = false;
     const name = `relay#${++this.#lives}`;
     const life = new Life(machine, name);
@@ -89,7 +91,7 @@ export class RelayHost {
       ...restore,
     });
     const used = defects.relayStore?.(store) ?? store;
-    const relay = createRelay({ ports, store: used });
+    const relay = createRelay({ ports, store: used, limits: { startByDefaultMs: startByMs } });
     const calls = defects.calls?.(relay.calls, used) ?? relay.calls;
     const agents = defects.agents?.(relay.agents) ?? relay.agents;
     this.#serving = { life, store, relay, calls, agents, sockets: new Set() };

@@ -16,9 +16,9 @@ export interface Counter {
 type Told = Extract<FactBody, { type: 'told' }>;
 
 /** One spelling for requests that mean the same. */
-export function askedText(request: Pick<RunRequest, 'graph_session_id' | 'arguments'>): string {
+export function askedText(request: RunRequest): string {
   const entries = Object.entries(request.arguments).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([request.graph_session_id, entries]);
+  return JSON.stringify([request.graph_session_id, entries, request.start_within_seconds ?? null]);
 }
 
 /** Resolves with the command's id, or null when nothing was started. */
@@ -29,7 +29,9 @@ export async function askToRun(counter: Counter, request: RunRequest): Promise<s
     const ticket = await api.runSession(principal, request);
     if (!counter.life.alive) return null;
     const { command_id, replayed, graph_session_id } = ticket;
-    history.add({ type: 'ticket', ...asked, commandId: command_id, replayed, session: graph_session_id });
+    const { start_within_seconds: within } = request;
+    const withinMs = within === undefined ? null : within * 1_000;
+    history.add({ type: 'ticket', ...asked, withinMs, commandId: command_id, replayed, session: graph_session_id });
     addTold(counter, { commandId: command_id, askedAt: asked.askedAt, by: 'start', run: toldRun(ticket) });
     return command_id;
   } catch (error) {

@@ -7,6 +7,7 @@ import { TRPC_PATH } from '../../../protocol/api.ts';
 import { socketsOver } from '../faults/socket-wire.ts';
 import type { Breakdown } from '../faults/wire.ts';
 import type { CallKind } from '../history.ts';
+import { headersNaming, socketsNaming } from './naming.ts';
 import type { DialGiven, Path } from './path.ts';
 
 const URL_OF_RELAY = 'http://relay.test';
@@ -21,21 +22,22 @@ export const FULL_PATH: Path = {
       token: () => given.token,
       clock: given.life,
       fetch: fetchOver(given),
-      open: socketsOver(given.sockets, given.life),
+      open: socketsNaming(given.names, socketsOver(given.sockets, given.life)),
     }),
   accept: ({ relay }, socket, desktopId) => relay.acceptSocket(socket, desktopId),
 };
 
-function fetchOver({ wire, life, serving, randomOf }: DialGiven) {
+function fetchOver({ wire, life, names, serving, randomOf }: DialGiven) {
   return (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const { signal, ...rest } = init;
+    const headers = headersNaming(Object.fromEntries(new Headers(rest.headers)), names);
     const url = String(input instanceof Request ? input.url : input);
     const kind = callOf(url);
     const takeBack = wire.send<Response>(life, {
       name: kind,
       random: randomOf(kind),
-      deliver: (arrival) => serving().relay.fetch(new Request(url, { ...rest, signal: arrival })),
+      deliver: (arrival) => serving().relay.fetch(new Request(url, { ...rest, headers, signal: arrival })),
       onAnswer: resolve,
       onBreakdown: (breakdown) => {
         if (breakdown === 'html-504') resolve(proxyPage());

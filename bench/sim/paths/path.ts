@@ -28,6 +28,8 @@ export interface DialGiven {
   readonly serving: () => ServingRelay;
   readonly desktopId: string;
   readonly token: string;
+  /** The versions of the protocol that this desktop names, in place of its own; null for none. */
+  readonly names: string | null;
   /** A stream of chance for each kind of call. */
   readonly randomOf: (kind: CallKind) => Random;
 }

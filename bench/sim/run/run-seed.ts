@@ -9,6 +9,7 @@ import type { Setup, Violation } from '../checkers/checker.ts';
 import type { Defects } from '../defects.ts';
 import { injectFaults } from '../faults/inject.ts';
 import { drawSwarm } from '../faults/swarm.ts';
+import { isServed } from '../faults/versions.ts';
 import { type Fact, factsOf, type History } from '../history.ts';
 import { askForRun } from '../hosts/told-run.ts';
 import { DIRECT_PATH } from '../paths/direct-path.ts';
@@ -43,6 +44,10 @@ export interface SeedResult {
 const CALM_BASE_MS = 4 * 60_000;
 /** And for each command: its run, and a tick of 20 s with the calls around it. */
 const CALM_PER_COMMAND_MS = 30_000;
+/** The relay gives up a run whose desktop has been silent for this long. */
+const LOST_MS = 15 * 60_000;
+/** Steps of the relay's clock may add up to this much (see fault-plan.ts), and a start-by time moves with them. */
+const WALL_STEPS_MS = 30 * 60_000;
 const LOOK_MS = 5_000;
 const SLICE_MS = 10_000;
 /** A usual world has some hundred events, a long one some thousand. With this many, something goes round and round. */
@@ -99,6 +104,7 @@ function setupOf({ swarm, desktops }: SwarmWorld): Setup {
     ),
     projects: new Map(swarm.callers.map(({ name, projects }) => [name, projects])),
     relayDiskMs: swarm.relayDiskMs,
+    startByMs: swarm.startByMs,
   };
 }
 
@@ -145,13 +151,19 @@ async function untilAllEnded(world: SwarmWorld): Promise<Violation[]> {
     const open = openCommands(history.facts);
     await clock.settle(audit(world, open));
     const left = openCommands(history.facts);
-    const boundMs = CALM_BASE_MS + toldCommands(history).size * (CALM_PER_COMMAND_MS + longestRun(world));
+    const boundMs = calmBaseMs(world) + toldCommands(history).size * (CALM_PER_COMMAND_MS + longestRun(world));
     if (left.size === 0) return [];
     const afterMs = clock.monotonic() - start;
     if (afterMs > boundMs || clock.events > MOST_EVENTS) {
       return [...left.keys()].map((id) => notEnded(id, afterMs, clock.monotonic()));
     }
   }
+}
+
+/** Nobody comes for some runs: they end when it is too late for them, or when their desktop has been silent for too long. */
+function calmBaseMs({ swarm, desktops }: SwarmWorld): number {
+  const out = desktops.some(({ plan, host }) => !isServed(plan.contract, host.names));
+  return CALM_BASE_MS + (out ? Math.max(swarm.startByMs, LOST_MS) + WALL_STEPS_MS : 0);
 }
 
 function longestRun({ swarm }: SwarmWorld): number {
