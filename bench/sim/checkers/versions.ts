@@ -43,10 +43,9 @@ export const refusedVersionsEnd: Checker = {
   *check(facts) {
     const toldAt = new Map<string, number>();
     for (const fact of facts) {
-      if (fact.type === 'call-ended' && fact.error === REFUSAL && !toldAt.has(fact.instance)) {
-        toldAt.set(fact.instance, fact.at);
-      }
-      // What it has to report may still be on its way to be reported; that changes nothing.
+      // What it has to report is refused in the same way, and says nothing to whoever asks for work.
+      const refused = fact.type === 'call-ended' && fact.call === 'sync' && fact.error === REFUSAL;
+      if (refused && !toldAt.has(fact.instance)) toldAt.set(fact.instance, fact.at);
       const asks = fact.type === 'call-sent' && (fact.call === 'sync' || fact.call === 'probe');
       if (asks && toldAt.has(fact.instance)) {
         yield { at: fact.at, commandId: null, text: `${fact.instance} was refused, and sends a ${fact.call}` };

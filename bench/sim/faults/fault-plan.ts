@@ -43,6 +43,8 @@ export interface TriggeredFault {
   readonly after: FactBody['type'];
   readonly nth: number;
   readonly delayMs: number;
+  /** It befalls the desktop of what has happened, and not the one that the fault names. */
+  readonly there?: true;
 }
 
 const MINUTE_MS = 60_000;
@@ -161,6 +163,27 @@ export function planTriggers(dice: Dice, given: Given): TriggeredFault[] {
     const nth = dice.whole(1, OFTEN.has(after) ? 60 : 12);
     return { fault: draw(dice, given), after, nth, delayMs: dice.magnitude(0.01, 1_000) };
   });
+}
+
+/** How long a desktop is away: longer than the relay waits for news of a run. */
+export const ABSENCE_MS = { min: 15.2 * MINUTE_MS, max: 18 * MINUTE_MS } as const;
+
+/** In the middle of a run its desktop goes: it dies, sleeps, or nothing of it gets through. The run is lost. */
+export function planAbsence(dice: Dice): TriggeredFault {
+  const forMs = dice.between(ABSENCE_MS.min, ABSENCE_MS.max);
+  const nobody = '';
+  const faults: readonly FaultBody[] = [
+    { kind: 'desktop-kill', desktop: nobody, downMs: forMs },
+    { kind: 'sleep', desktop: nobody, forMs },
+    { kind: 'weather', name: 'black hole', desktop: nobody, forMs, changes: EPISODES['black hole']() },
+  ];
+  return {
+    fault: dice.pick(faults),
+    after: 'engine-started',
+    nth: dice.whole(1, 2),
+    delayMs: dice.between(0, 3),
+    there: true,
+  };
 }
 
 const EPISODES = {

@@ -27,13 +27,15 @@ export function injectFaults(world: SwarmWorld): () => void {
     });
   }
   const counts = new Map<string, number>();
-  world.history.onFact(({ type }) => {
+  world.history.onFact((fact) => {
+    const { type } = fact;
     const count = (counts.get(type) ?? 0) + 1;
     counts.set(type, count);
-    for (const { fault, after, nth, delayMs } of world.swarm.triggers) {
-      if (over || after !== type || nth !== count) continue;
-      world.clock.after(delayMs, () => {
-        if (!over) inject(world, fault);
+    for (const trigger of world.swarm.triggers) {
+      if (over || trigger.after !== type || trigger.nth !== count) continue;
+      const there = trigger.there && 'desktop' in fact ? { desktop: fact.desktop } : {};
+      world.clock.after(trigger.delayMs, () => {
+        if (!over) inject(world, { ...trigger.fault, ...there });
       });
     }
   });

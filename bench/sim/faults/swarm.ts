@@ -10,7 +10,14 @@ import type { Deed } from '../hosts/caller.ts';
 import type { GraphHabits } from '../hosts/simulated-graphs.ts';
 import { namedRandom } from '../seeded.ts';
 import { Dice } from './dice.ts';
-import { planFaults, planTriggers, type TimedFault, type TriggeredFault } from './fault-plan.ts';
+import {
+  ABSENCE_MS,
+  planAbsence,
+  planFaults,
+  planTriggers,
+  type TimedFault,
+  type TriggeredFault,
+} from './fault-plan.ts';
 import { drawNames, isServed } from './versions.ts';
 import { CALM, type Weather } from './weather.ts';
 
@@ -48,6 +55,8 @@ export interface Swarm {
   readonly seed: number;
   /** How long faults go on. */
   readonly stormMs: number;
+  /** Whether runs are looked at all the time. What is lost for a while only, nobody sees otherwise. */
+  readonly watched: boolean;
   readonly projects: readonly string[];
   readonly relayDiskMs: number;
   /** The owner's start-by time of runs for which the agent names none. */
@@ -62,15 +71,21 @@ export interface Swarm {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Share of seeds in which a desktop goes away in the middle of a run, for so long that the run is lost. */
+const AWAY_SHARE = 0.22;
+/** In these, everything is asked for and goes wrong early: no restart of the relay makes it wait longer. */
+const AWAY_BUSY_MS = 3 * MINUTE_MS;
 
 export function drawSwarm(seed: number): Swarm {
   const dice = new Dice(namedRandom(seed, 'swarm'));
-  const stormMs = drawStorm(dice);
+  const kind = dice.chance(AWAY_SHARE) ? 'away' : dice.chance(0.03) ? 'long' : 'usual';
+  const stormMs = drawStorm(dice, kind);
   const projects = named('project', dice.whole(1, 2));
   const graphs = drawGraphs(dice);
   const desktops = named('desktop', dice.whole(1, 3)).map((name) => drawDesktop(dice, name, graphs));
   const callers = named('agent', dice.whole(1, 3)).map((name) => drawCaller(dice, name, projects));
-  const given = { stormMs, desktops };
+  const busyMs = kind === 'away' ? AWAY_BUSY_MS : stormMs;
+  const given = { stormMs: busyMs, desktops };
   const faults = planFaults(dice, given);
   const outForGood = desktops.some((plan) => staysOut(plan, faults));
   const hasty = dice.chance(0.2) || outForGood;
@@ -78,6 +93,7 @@ export function drawSwarm(seed: number): Swarm {
   return {
     seed,
     stormMs,
+    watched: kind === 'away',
     projects,
     relayDiskMs: drawDisk(dice),
     // What waits for a desktop that never comes back ends with its start-by time: nobody simulates a day for it.
@@ -85,16 +101,17 @@ export function drawSwarm(seed: number): Swarm {
     desktops,
     callers,
     callerWeather: drawWeather(dice),
-    deeds: drawDeeds(dice, { stormMs, callers: callers.length }),
+    deeds: drawDeeds(dice, { lastMs: busyMs * 0.95, callers: callers.length }),
     faults: outForGood ? faults.filter((fault) => !isDayStep(fault)) : faults,
-    triggers: planTriggers(dice, given),
+    triggers: [...planTriggers(dice, given), ...(kind === 'away' ? [planAbsence(dice)] : [])],
   };
 }
 
-function drawStorm(dice: Dice): number {
-  // A long storm lets a desktop be silent for so long that its runs are lost.
-  const long = dice.chance(0.03);
-  return dice.between(60_000, 300_000) * (long ? 8 : 1);
+function drawStorm(dice: Dice, kind: 'usual' | 'long' | 'away'): number {
+  const usualMs = dice.between(1, 5) * MINUTE_MS;
+  // A desktop that is away for a quarter of an hour has lost its run, and has time to come back.
+  if (kind === 'away') return AWAY_BUSY_MS + ABSENCE_MS.max + usualMs;
+  return kind === 'long' ? usualMs * 8 : usualMs;
 }
 
 /** Whether the relay has no version in common with this desktop when the storm is over, and nobody changes that. */
@@ -176,10 +193,10 @@ function drawWeather(dice: Dice): Weather {
 
 const OTHER_DEEDS: readonly Deed[] = ['start-and-cancel', 'read', 'wait', 'cancel', 'replay', 'conflict', 'spy'];
 
-function drawDeeds(dice: Dice, given: { stormMs: number; callers: number }): TimedDeed[] {
+function drawDeeds(dice: Dice, given: { lastMs: number; callers: number }): TimedDeed[] {
   const starts = dice.whole(3, 14);
   const likes = OTHER_DEEDS.filter(() => dice.chance(0.6));
-  const at = () => dice.between(0, given.stormMs * 0.95);
+  const at = () => dice.between(0, given.lastMs);
   const deed = (what: Deed): TimedDeed => ({ atMs: at(), caller: dice.whole(0, given.callers - 1), deed: what });
   const deeds = Array.from({ length: starts }, () => deed('start'));
   if (likes.length > 0)

@@ -33,6 +33,10 @@ export interface SeedResult {
   readonly traceHash: string | null;
   /** Starts of a Graph. */
   readonly runs: number;
+  /** What each run came to in the end, as its agent was told. */
+  readonly ends: readonly string[];
+  /** Every status that an agent was told of some run, also those that were not the last. */
+  readonly seen: ReadonlySet<string>;
   /** Events of the virtual clock. */
   readonly events: number;
   readonly virtualMs: number;
@@ -65,13 +69,14 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
 
   const endStorm = injectFaults(world);
   startPeople(world);
-  await storm(world, swarm.stormMs);
+  await storm(world);
   endStorm();
   const late = await untilAllEnded(world);
   await clock.advance(AFTERWARDS_MS);
   await clock.settle(audit(world, toldCommands(history)));
 
   const setup = setupOf(world);
+  const told = factsOf(history.facts, 'told');
   const violations = [...late, ...verdict(history.facts, setup)].sort((a, b) => a.at - b.at);
   return {
     seed,
@@ -79,6 +84,8 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
     violations,
     traceHash: traced ? clock.traceHash() : null,
     runs: factsOf(history.facts, 'engine-started').length,
+    ends: [...new Map(told.map(({ commandId, run }) => [commandId, run.status])).values()],
+    seen: new Set(told.map(({ run }) => run.status)),
     events: clock.events,
     virtualMs: clock.monotonic(),
     faults: history.faults,
@@ -87,10 +94,12 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
 }
 
 /** The storm, unless the world runs hot: then there is enough to see already. */
-async function storm({ clock }: SwarmWorld, stormMs: number): Promise<void> {
-  const end = clock.monotonic() + stormMs;
+async function storm(world: SwarmWorld): Promise<void> {
+  const { clock, history, relay, swarm } = world;
+  const end = clock.monotonic() + swarm.stormMs;
   while (clock.monotonic() < end && clock.events < MOST_EVENTS) {
     await clock.advance(Math.min(SLICE_MS, end - clock.monotonic()));
+    if (swarm.watched && relay.serving !== null) void audit(world, openCommands(history.facts));
   }
 }
 
