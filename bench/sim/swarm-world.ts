@@ -104,10 +104,10 @@ function createDesktop(
   },
 ): DesktopPlace {
   const { clock, ...rest } = given;
-  const { name, contract, names, mode, slots, diskMs, graphs, monotonicSleeps } = plan;
-  const sky = new Sky(plan.weather);
+  const { name, monotonicSleeps, weather } = plan;
+  const sky = new Sky(weather);
   const machine = new Machine(clock, { monotonicSleeps });
-  const host = new DesktopHost({ ...rest, name, contract, names, machine, sky, mode, slots, diskMs, graphs });
+  const host = new DesktopHost({ ...rest, ...plan, machine, sky });
   const random = namedRandom(swarm.seed, `${name} sessions`);
   const ids = seededIds(random);
   const dice = new Dice(random);

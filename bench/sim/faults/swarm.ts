@@ -26,6 +26,8 @@ export interface DesktopPlan {
   readonly contract: Contract;
   /** The versions of the protocol that it names at first; null for none. */
   readonly names: string | null;
+  /** Of the plain contract: whether it names its start in each sync. */
+  readonly namesInstance: boolean;
   /** Whether nobody puts it right at the end of the storm when the relay does not speak with it. */
   readonly staysAsItIs: boolean;
   readonly mode: ModeName;
@@ -71,6 +73,8 @@ export interface Swarm {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Share of desktops that somebody else wrote, to the plain contract. */
+const PLAIN_SHARE = 0.12;
 /** Share of seeds in which a desktop goes away in the middle of a run, for so long that the run is lost. */
 const AWAY_SHARE = 0.22;
 /** In these, everything is asked for and goes wrong early: no restart of the relay makes it wait longer. */
@@ -153,14 +157,17 @@ function drawCaller(dice: Dice, name: string, projects: readonly string[]): Call
 }
 
 function drawDesktop(dice: Dice, name: string, graphs: GraphHabits): DesktopPlan {
-  const contract: Contract = 'trpc';
+  const contract: Contract = dice.chance(PLAIN_SHARE) ? 'plain-json' : 'trpc';
+  const slots = dice.chance(0.6) ? 1 : dice.whole(2, 4);
   return {
     name,
     contract,
     names: drawNames(dice, contract, { mixed: 0.15, unknown: 0.04 }),
+    namesInstance: dice.chance(0.5),
     staysAsItIs: dice.chance(0.5),
     mode: dice.pick(MODES),
-    slots: dice.chance(0.6) ? 1 : dice.whole(2, 4),
+    // The plain contract runs one after another.
+    slots: contract === 'trpc' ? slots : 1,
     diskMs: drawDisk(dice),
     sessions: dice.whole(1, 2),
     weather: drawWeather(dice),

@@ -15,6 +15,7 @@ import type { CallKind, Contract, History, InstanceRef } from '../history.ts';
 import type { Path } from '../paths/path.ts';
 import { namedRandom } from '../seeded.ts';
 import { Life, type Machine } from './machine.ts';
+import { installPlain } from './plain-program.ts';
 import { installProduction } from './production-program.ts';
 import type { Installed } from './program.ts';
 import type { RelayHost } from './relay-host.ts';
@@ -33,6 +34,8 @@ export interface DesktopHostOptions {
   readonly contract: Contract;
   /** The versions of the protocol that it names at first. */
   readonly names: string | null;
+  /** Of the plain contract: whether it names its start in each sync. */
+  readonly namesInstance: boolean;
   readonly mode: ModeName;
   readonly slots: number;
   readonly diskMs: number;
@@ -93,7 +96,8 @@ export class DesktopHost {
     const life = new Life(machine, ref.instance);
     const isCopy = copyWith !== null;
     if (isCopy) this.#hadCopies = true;
-    const installed = installProduction({
+    const install = contract === 'trpc' ? installProduction : installPlain;
+    const installed = install({
       options: this.options,
       ref,
       life,

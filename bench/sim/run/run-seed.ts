@@ -169,10 +169,12 @@ async function untilAllEnded(world: SwarmWorld): Promise<Violation[]> {
   }
 }
 
-/** Nobody comes for some runs: they end when it is too late for them, or when their desktop has been silent for too long. */
+/** Nobody comes for some runs: they end when it is too late for them, or when nothing is said of them for too long. */
 function calmBaseMs({ swarm, desktops }: SwarmWorld): number {
   const out = desktops.some(({ plan, host }) => !isServed(plan.contract, host.names));
-  return CALM_BASE_MS + (out ? Math.max(swarm.startByMs, LOST_MS) + WALL_STEPS_MS : 0);
+  if (out) return CALM_BASE_MS + Math.max(swarm.startByMs, LOST_MS) + WALL_STEPS_MS;
+  // One of the plain contract is there, and may have forgotten what it ran.
+  return CALM_BASE_MS + (desktops.some(({ plan }) => plan.contract === 'plain-json') ? LOST_MS : 0);
 }
 
 function longestRun({ swarm }: SwarmWorld): number {
