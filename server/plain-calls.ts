@@ -8,7 +8,8 @@
  *   between the answer and the run. There is no ack, so an offer counts as taken for the time of its lease
  *   (`plain-leases.ts`): it is not offered again while the desktop shows a sign of work, and is lost 15 s after the
  *   last one, before the next pass.
- * - The first control of a command starts it. One that is completed without a control was started at an unknown time.
+ * - The first control of a command starts it, and is answered when that is on disk: its desktop need not keep a journal.
+ *   A command that is completed without a control was started at an unknown time.
  * - The desktop may live on and have forgotten a run, which no control then mentions any more. After 15 minutes, or as
  *   soon as a newer `instance_id` connects, it is `lost`, the one end that a late completion from an outbox repairs.
  */
@@ -61,7 +62,10 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
   }
 
   function admit(instanceId: string, desktopId: string): void {
-    if (!desktops.admit(desktopId, instanceId).replacedOther) return;
+    const { replacedOther, durable } = desktops.admit(desktopId, instanceId);
+    // The answer waits for all that is written; a disk that refuses is told there, and once.
+    durable.catch(() => {});
+    if (!replacedOther) return;
     dispatcher.syncs.get(desktopId)?.fail(sessionReplaced());
     for (const { commandId, status } of [...commands.live(desktopId)]) {
       if (status === 'offered') commands.apply(commandId, { type: 'return' });
@@ -78,7 +82,13 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
     if (row === null) return { cancel: true, reason: 'unknown-command' };
     const { execution_id = null } = input;
     const now = ports.clock.now();
-    if (isWaiting(row.status)) return startCommand(commands, row, { now, context, executionId: execution_id });
+    if (isWaiting(row.status)) {
+      const answer = startCommand(commands, row, { now, context, executionId: execution_id });
+      if (answer.cancel) return answer;
+      // No journal of the desktop stands behind this: if a relay that dies now forgot it, the command would run twice.
+      await store.synced();
+      return controlAnswerOf(commands.get(row.commandId) ?? row);
+    }
     const other = row.executionId !== null && execution_id !== null && row.executionId !== execution_id;
     return other ? { cancel: true, reason: row.stopReason ?? 'ended' } : controlAnswerOf(row);
   }
