@@ -74,7 +74,7 @@ export interface Swarm {
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Share of desktops that somebody else wrote, to the plain contract. */
-const PLAIN_SHARE = 0.12;
+const PLAIN_SHARE = 0.15;
 /** Share of seeds in which a desktop goes away in the middle of a run, for so long that the run is lost. */
 const AWAY_SHARE = 0.22;
 /** In these, everything is asked for and goes wrong early: no restart of the relay makes it wait longer. */

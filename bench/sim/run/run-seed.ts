@@ -16,6 +16,7 @@ import { DIRECT_PATH } from '../paths/direct-path.ts';
 import { FULL_PATH } from '../paths/full-path.ts';
 import type { PathName } from '../paths/path.ts';
 import { createSwarmWorld, type SwarmWorld } from '../swarm-world.ts';
+import { listenForUnheard } from './unheard.ts';
 
 export interface SeedOptions {
   readonly seed: number;
@@ -64,6 +65,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   const swarm = drawSwarm(seed);
   const world = await createSwarmWorld(swarm, { path: name === 'full' ? FULL_PATH : DIRECT_PATH, defects, traced });
   const { clock, history, relay } = world;
+  const unheard = listenForUnheard(() => clock.monotonic());
   // Whatever was told must hold in the first instant of a relay's next life, before anybody can repair it.
   relay.onStart(() => void audit(world, toldCommands(history)));
 
@@ -77,7 +79,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
 
   const setup = setupOf(world);
   const told = factsOf(history.facts, 'told');
-  const violations = [...late, ...verdict(history.facts, setup)].sort((a, b) => a.at - b.at);
+  const violations = [...late, ...unheard(), ...verdict(history.facts, setup)].sort((a, b) => a.at - b.at);
   return {
     seed,
     path: name,
