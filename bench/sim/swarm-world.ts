@@ -58,8 +58,8 @@ export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: 
   relay.start();
   const { access } = relay.serving!.relay;
 
-  const principals: AgentPrincipal[] = [];
-  for (const plan of swarm.callers) principals.push(await clock.settle(admitAgent(access, plan)));
+  const agents: AdmittedAgent[] = [];
+  for (const plan of swarm.callers) agents.push(await clock.settle(admitAgent(access, plan)));
   // A project exists once an agent has it; a desktop may share with one that nobody uses.
   await clock.settle(access.createToken({ kind: 'agent', name: 'owner', projects: swarm.projects }));
   const desktops: DesktopPlace[] = [];
@@ -69,12 +69,9 @@ export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: 
     desktops.push(createDesktop(swarm, plan, { ...given, clock }));
   }
   const callerSky = new Sky(swarm.callerWeather);
-  const counterFor = (name: string, principal: AgentPrincipal): Counter => {
-    const { agents, life } = relay.serving!;
-    return { api: agents, life, principal, name, history };
-  };
+  const { signal: never } = new AbortController();
   const callers = swarm.callers.map(({ name, hurry }, index) => {
-    const principal = principals[index]!;
+    const { token, principal } = agents[index]!;
     const site = { life: () => relay.listening() };
     return new Caller({
       seed,
@@ -84,16 +81,29 @@ export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: 
       history,
       wire: new Wire({ clock, history, sky: callerSky, site, caller: name }),
       principal,
-      counter: () => counterFor(name, principal),
+      counter(signal) {
+        const serving = relay.serving!;
+        const { life } = serving;
+        const api = path.agents(serving, { token, signal, life });
+        return { api, life, principal, name, signal, history };
+      },
     });
   });
-  const counterOf = ({ options }: Caller) => counterFor(options.name, options.principal);
+  const counterOf = ({ options: { name, principal } }: Caller): Counter => {
+    const { agents: api, life } = relay.serving!;
+    return { api, life, principal, name, signal: never, history };
+  };
   return { swarm, clock, history, relay, desktops, callers, callerSky, counterOf };
 }
 
-async function admitAgent(access: Access, { name, projects }: CallerPlan): Promise<AgentPrincipal> {
+interface AdmittedAgent {
+  readonly token: string;
+  readonly principal: AgentPrincipal;
+}
+
+async function admitAgent(access: Access, { name, projects }: CallerPlan): Promise<AdmittedAgent> {
   const { token } = await access.createToken({ kind: 'agent', name, projects });
-  return access.agentOf(token)!;
+  return { token, principal: access.agentOf(token)! };
 }
 
 function createDesktop(

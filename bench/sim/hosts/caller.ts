@@ -21,7 +21,7 @@ export interface CallerOptions {
   readonly wire: Wire;
   readonly principal: AgentPrincipal;
   /** The relay that serves now, as this agent reaches it. Never asked while there is none. */
-  readonly counter: () => Counter;
+  readonly counter: (signal: AbortSignal) => Counter;
 }
 
 /** A start call that this agent has made, whatever became of it. */
@@ -107,7 +107,7 @@ export class Caller {
   }
 
   async #read(commandId: string, waitMs: number): Promise<void> {
-    await this.#send((counter, signal) => askForRun(counter, { commandId, waitMs, signal, by: 'read' }), waitMs);
+    await this.#send((counter) => askForRun(counter, { commandId, waitMs, by: 'read' }), waitMs);
   }
 
   async #cancel(commandId: string): Promise<void> {
@@ -118,13 +118,13 @@ export class Caller {
   }
 
   /** Resolves with undefined when no answer came. */
-  #send<A>(ask: (counter: Counter, signal: AbortSignal) => Promise<A>, waitMs = 0): Promise<A | undefined> {
+  #send<A>(ask: (counter: Counter) => Promise<A>, waitMs = 0): Promise<A | undefined> {
     const { seed, name, life, wire, counter } = this.options;
     const { promise, resolve } = Promise.withResolvers<A | undefined>();
     const takeBack = wire.send<A>(life, {
       name: 'agent',
       random: namedRandom(seed, `${name} call ${++this.#calls}`),
-      deliver: (signal) => ask(counter(), signal),
+      deliver: (signal) => ask(counter(signal)),
       onAnswer: (answer) => end(answer),
       onBreakdown: () => end(undefined),
     });

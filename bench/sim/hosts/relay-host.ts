@@ -4,10 +4,8 @@
  * Owns the relay's lives and its disk. A killed relay never speaks again: its clock is stopped and its answers are
  * dropped by the wire.
  */
-import type { RelayHandlers } from '../../../protocol/api.ts';
 import { createMemoryState, type MemoryImage, type MemoryState } from '../../../protocol/host/state/memory-state.ts';
 import type { Ports } from '../../../protocol/ports.ts';
-import type { AgentApi } from '../../../server/agent-api.ts';
 import type { ServerSocket } from '../../../server/desktop-sockets.ts';
 import { createRelay } from '../../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../../server/rows.ts';
@@ -33,8 +31,6 @@ export interface RelayHostOptions {
 export interface RelayLife extends ServingRelay {
   readonly life: Life;
   readonly store: MemoryState<RelayTables>;
-  readonly agents: AgentApi;
-  readonly calls: RelayHandlers;
   /** On the direct path the sockets are not the relay's own. */
   readonly sockets: Set<ServerSocket>;
 }

@@ -27,6 +27,7 @@ export const DIRECT_PATH: Path = {
     plain: dialer(given, (call, settle) => sendRequest(given, 'plain', { call, settle })),
     websocket: socketDialer(given),
   }),
+  agents: ({ agents }) => agents,
   accept: ({ calls }, socket, desktopId) => serveFrames(socket, { calls, desktopId }),
 };
 

@@ -1,12 +1,13 @@
 /**
  * The whole stack: tRPC's client, a `fetch` over the simulated wire, the relay's fetch handler, and tRPC's own WebSocket
- * handler. What a real desktop and a real relay execute, but for sockets.
+ * handler; for agents, the MCP endpoint. What real desktops and a real relay execute, but for sockets.
  */
 import { createDialers } from '../../../desktop-agent/dialer/dialers.ts';
 import { TRPC_PATH } from '../../../protocol/api.ts';
 import { socketsOver } from '../faults/socket-wire.ts';
 import type { Breakdown } from '../faults/wire.ts';
 import type { CallKind } from '../history.ts';
+import { mcpAgents } from './mcp-agents.ts';
 import { headersNaming, socketsNaming } from './naming.ts';
 import type { DialGiven, Path } from './path.ts';
 
@@ -24,6 +25,12 @@ export const FULL_PATH: Path = {
       fetch: fetchOver(given),
       open: socketsNaming(given.names, socketsOver(given.sockets, given.life)),
     }),
+  agents({ relay }, { token, signal, life }) {
+    // A stream that waits would outlive the relay, and its keep-alive the world.
+    const relayOver = new AbortController();
+    life.onEnd(() => relayOver.abort());
+    return mcpAgents({ fetch: relay.fetch, token, signal: AbortSignal.any([signal, relayOver.signal]) });
+  },
   accept: ({ relay }, socket, desktopId) => relay.acceptSocket(socket, desktopId),
 };
 

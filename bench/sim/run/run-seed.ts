@@ -77,6 +77,9 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   await clock.advance(AFTERWARDS_MS);
   await clock.settle(audit(world, toldCommands(history)));
 
+  // What is still held has timers of its own on the full path.
+  const traceHash = traced ? clock.traceHash() : null;
+  relay.kill();
   const setup = setupOf(world);
   const told = factsOf(history.facts, 'told');
   const violations = [...late, ...unheard(), ...verdict(history.facts, setup)].sort((a, b) => a.at - b.at);
@@ -84,7 +87,7 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
     seed,
     path: name,
     violations,
-    traceHash: traced ? clock.traceHash() : null,
+    traceHash,
     runs: factsOf(history.facts, 'engine-started').length,
     ends: [...new Map(told.map(({ commandId, run }) => [commandId, run.status])).values()],
     seen: new Set(told.map(({ run }) => run.status)),
@@ -142,11 +145,10 @@ function toldCommands({ facts }: History): Map<string, string> {
 
 /** Reads these commands as their agents would, without a network in between. */
 async function audit(world: SwarmWorld, commands: ReadonlyMap<string, string>): Promise<void> {
-  const { signal } = new AbortController();
   for (const caller of world.callers) {
     const counter = world.counterOf(caller);
     for (const [commandId, agent] of commands) {
-      if (agent === caller.options.name) await askForRun(counter, { commandId, waitMs: 0, signal, by: 'audit' });
+      if (agent === caller.options.name) await askForRun(counter, { commandId, waitMs: 0, by: 'audit' });
     }
   }
 }
