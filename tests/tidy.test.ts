@@ -107,6 +107,7 @@ const OPEN_TO_BENCH: Readonly<Record<string, string>> = {
   'desktop-agent/dialer/socket-link.ts': 'the port of a socket, and the link that the quick path drives',
   'desktop-agent/transports.ts': 'the shape of the dialers',
   'server/desktop-sockets.ts': 'the port of a socket',
+  'server/upgrades.ts': 'who is granted a WebSocket',
   'server/access.ts': 'the shape of tokens',
   'desktop-agent/rehearsal.ts': 'part of a production start',
 };
