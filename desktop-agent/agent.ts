@@ -3,14 +3,17 @@
  *
  * Owns the order of starting and stopping. Knows no transport, no file and no clock of its own.
  */
+import { HOLD_MAX_MS } from '../protocol/limits.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
 import { pause } from '../protocol/waiting.ts';
 import { ExecutionJournal } from './execution-journal.ts';
 import type { GraphLibrary } from './graph-library.ts';
+import { recordStart } from './instances.ts';
 import type { ModeName } from './modes.ts';
 import { Outbox } from './outbox.ts';
-import { type PathProbe, watchPath } from './path-watch.ts';
+import { type PathProbe, type PathWatch, watchPath } from './path-watch.ts';
 import type { Engine, GraphEvent } from './ports.ts';
+import { Recovery } from './recovery.ts';
 import { type LoopEnd, RelayLoop } from './relay-loop.ts';
 import type { DesktopTables, OutboxRow } from './rows.ts';
 import { Runner } from './runner.ts';
@@ -29,6 +32,8 @@ export interface AgentOptions {
   readonly network?: PathProbe;
   /** Runs at once; 1 unless the owner raises it. */
   readonly slots?: number;
+  /** Longest hold to ask for; the contract's longest unless the owner wants shorter ones. */
+  readonly holdMs?: number;
   readonly onEvent?: (commandId: string, event: GraphEvent) => void;
 }
 
@@ -38,6 +43,7 @@ export interface AgentSnapshot {
   readonly trouble: string | null;
   readonly epoch: number | null;
   readonly running: number;
+  readonly limits: { readonly slots: number; readonly hold_ms: number };
   readonly holding: readonly string[];
   readonly outbox: { readonly pending: number; readonly refused: readonly OutboxRow[] };
   readonly refusedProjects: readonly { project_id: string; reason: string }[];
@@ -51,12 +57,16 @@ export interface Agent {
   drain(graceMs: number): Promise<void>;
   /** The Graph folder has changed: tell the relay what is shared now. */
   libraryChanged(): void;
+  /** The machine is about to sleep. Resolves with whether the relay knows, within a second or so. */
+  asleep(): Promise<boolean>;
+  /** It is awake again, as the system says; without a word the desktop finds out within seconds. */
+  awake(): void;
   snapshot(): AgentSnapshot;
 }
 
 export function createAgent(options: AgentOptions): Agent {
-  const { ports, store, engine, library, dialers, mode = 'auto', slots = 1 } = options;
-  const transports = new Transports({ ports, dialers, mode });
+  const { ports, store, engine, library, dialers, mode = 'auto', slots = 1, holdMs = HOLD_MAX_MS } = options;
+  const transports = new Transports({ ports, dialers, mode, maxHoldMs: holdMs });
   const { dialer } = transports;
   const outbox = new Outbox({ ports, store, dialer, retryByItself: !transports.mode.takesAll });
   const journal = new ExecutionJournal({ store, ports });
@@ -77,9 +87,21 @@ export function createAgent(options: AgentOptions): Agent {
     onEvent: options.onEvent ?? (() => {}),
   });
   const instanceId = ports.ids.uuid();
-  const loop: RelayLoop = new RelayLoop({ ports, transports, instanceId, sharing, runner, outbox });
+  const recovery = new Recovery({ ports, journal, outbox, dialer, onForgotten: () => loop.wake('recovered') });
+  let predecessors: readonly string[] = [];
+  const loop: RelayLoop = new RelayLoop({
+    ports,
+    transports,
+    instanceId,
+    predecessors: () => predecessors,
+    recovery,
+    sharing,
+    runner,
+    outbox,
+  });
 
   let ended: Promise<unknown> = Promise.resolve();
+  let path: PathWatch | null = null;
 
   function run(): Promise<LoopEnd> {
     const end = runLoop();
@@ -88,11 +110,13 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function runLoop(): Promise<LoopEnd> {
-    await journal.recover();
-    const stopWatching = watchPath(ports.clock, options.network ?? (() => ''), (reason) => loop.wake(reason));
+    predecessors = await recordStart(store, instanceId);
+    path = watchPath(ports.clock, options.network ?? (() => ''), (reason) => loop.wake(reason));
     const end = await loop.run();
-    stopWatching();
+    path.stop();
+    path = null;
     transports.stop();
+    recovery.stop();
     runner.stopTaking();
     if (end !== 'stopped') runner.cancelAll(`The relay refused this desktop (${end}).`);
     return end;
@@ -100,6 +124,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   async function drain(graceMs: number): Promise<void> {
     runner.stopTaking();
+    recovery.stop();
     loop.wake('stop');
     const graceOver = new AbortController();
     await Promise.race([runner.idle(), pause(ports.clock, graceMs, graceOver.signal)]);
@@ -114,6 +139,11 @@ export function createAgent(options: AgentOptions): Agent {
     await store.synced();
   }
 
+  function awake(): void {
+    // One look settles it: the next one must not take the same sleep for another, and give up the new connection.
+    if (!path?.look()) loop.wake('woke');
+  }
+
   function snapshot(): AgentSnapshot {
     const { connected, trouble, epoch, refusedProjects } = loop.state;
     return {
@@ -122,11 +152,13 @@ export function createAgent(options: AgentOptions): Agent {
       trouble,
       epoch: epoch ?? null,
       running: runner.activeRuns,
+      limits: { slots, hold_ms: holdMs },
       holding: runner.holding(),
       outbox: { pending: outbox.pending().length, refused: outbox.refused() },
       refusedProjects,
     };
   }
 
-  return { sharing, run, drain, snapshot, libraryChanged: () => loop.wake('sharing-changed') };
+  const asleep = () => loop.sleep();
+  return { sharing, run, drain, snapshot, asleep, awake, libraryChanged: () => loop.wake('sharing-changed') };
 }

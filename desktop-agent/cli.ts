@@ -3,11 +3,15 @@
  *
  * Owns words and options only; what a command does is imported when it is asked for, so that `--help` is quick.
  */
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { ExitError } from '../protocol/host/exit-codes.ts';
+import { countOption, durationOption } from '../protocol/host/limit-options.ts';
 import { LOG_LEVELS, type LogLevel } from '../protocol/host/log-levels.ts';
-import { CAPACITY_MAX } from '../protocol/limits.ts';
+import { CAPACITY_MAX, HOLD_MAX_MS } from '../protocol/limits.ts';
 import { MODE_NAMES, type ModeName } from './modes.ts';
+
+/** Shorter than a second is polling. */
+const HOLD = { name: 'hold', min: 1_000, max: HOLD_MAX_MS, usual: HOLD_MAX_MS };
 
 export function desktopCommand(): Command {
   const desktop = new Command('desktop')
@@ -17,7 +21,8 @@ export function desktopCommand(): Command {
     .option('--relay <url>', 'address of the relay', process.env.GRAPH_RELAY_URL ?? 'http://127.0.0.1:7420')
     .addOption(new Option('--mode <mode>', 'how to ask for work').choices(MODE_NAMES).default('auto'))
     .option('--ca <file>', 'certificates (PEM) to trust beside the usual ones (or GRAPH_RELAY_CA)')
-    .option('--slots <number>', 'Graphs that may run at once', parseSlots, 1)
+    .addOption(countOption({ name: 'slots', unit: 'runs', what: 'runs at once', min: 1, max: CAPACITY_MAX, usual: 1 }))
+    .addOption(durationOption({ ...HOLD, what: 'longest hold to ask for; shorter ones cost more requests' }))
     .option(
       '--agent-command <command>',
       'program that answers agents: prompt on standard input (split at blanks, no shell)',
@@ -36,12 +41,15 @@ Examples:
 `,
     )
     .action(runAction);
-  addAdminCommands(desktop);
+  addSharingCommands(desktop);
+  addStateCommands(desktop);
   return desktop;
 }
 
-function addAdminCommands(desktop: Command): void {
-  const json = () => new Option('--json', 'print JSON');
+const json = () => new Option('--json', 'print JSON');
+
+/** What is shared. */
+function addSharingCommands(desktop: Command): void {
   desktop
     .command('sessions')
     .description('list the Graph sessions of this desktop')
@@ -71,6 +79,10 @@ function addAdminCommands(desktop: Command): void {
     .action(async (session: string | undefined, _options, command: Command) =>
       (await owner()).unshare(session, command.optsWithGlobals()),
     );
+}
+
+/** How the desktop is, its way to the relay, and its machine. */
+function addStateCommands(desktop: Command): void {
   desktop
     .command('doctor')
     .description('measure the way to the relay: which transport works, and what a proxy cuts (25 seconds)')
@@ -87,19 +99,28 @@ function addAdminCommands(desktop: Command): void {
     .description('show how the running desktop is')
     .addOption(json())
     .action(async (_options, command: Command) => (await owner()).showStatus(command.optsWithGlobals()));
+  desktop
+    .command('asleep')
+    .description('say that this machine is about to sleep, for the sleep hook of the system: callers see it')
+    .addOption(json())
+    .addHelpText(
+      'after',
+      `
+No work is asked for until the machine wakes, or until it has run on for a minute. Where systemd-logind and gdbus are
+there, the desktop notices by itself. Takes two seconds at the most, and a desktop that does not run is no error.
+`,
+    )
+    .action(async (_options, command: Command) => (await owner()).sayAsleep(command.optsWithGlobals()));
+  desktop
+    .command('awake')
+    .description('say that it is awake again; without it, the desktop finds out within seconds')
+    .addOption(json())
+    .action(async (_options, command: Command) => (await owner()).sayAwake(command.optsWithGlobals()));
 }
 
 /** What the owner's commands do. */
 function owner() {
   return import('./owner-commands.ts');
-}
-
-function parseSlots(text: string): number {
-  const slots = Number(text);
-  if (!Number.isInteger(slots) || slots < 1 || slots > CAPACITY_MAX) {
-    throw new InvalidArgumentError(`It must be from 1 to ${CAPACITY_MAX}.`);
-  }
-  return slots;
 }
 
 /** `localhost:7420` is a URL too, of the scheme `localhost`. */
@@ -121,6 +142,7 @@ async function runAction(options: {
   relay: string;
   mode: ModeName;
   slots: number;
+  hold: number;
   ca?: string;
   agentCommand?: string;
   logLevel: LogLevel;
@@ -131,6 +153,7 @@ async function runAction(options: {
     data: options.data,
     graphs: options.graphs,
     ca: options.ca,
+    holdMs: options.hold,
     agentCommand: options.agentCommand?.split(/\s+/).filter(Boolean) ?? [],
   });
 }

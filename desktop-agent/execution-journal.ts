@@ -6,7 +6,6 @@
 import { Backoff } from '../protocol/backoff.ts';
 import { asRelayError } from '../protocol/errors.ts';
 import type { Ports, StateStore, StoreChange } from '../protocol/ports.ts';
-import { RESTARTED_DURING_RUN } from '../protocol/texts.ts';
 import { pause } from '../protocol/waiting.ts';
 import { completionOf } from './completion.ts';
 import type { RunOutcome } from './ports.ts';
@@ -23,10 +22,18 @@ export interface ExecutionIds {
 export class ExecutionJournal {
   readonly #store: StateStore<DesktopTables>;
   readonly #ports: Ports;
+  /** Begun by the process before this one, and not ended. Whether they were allowed to run is settled by `recovery.ts`. */
+  readonly #inDoubt: Map<string, ExecutionIds>;
 
   constructor(options: { store: StateStore<DesktopTables>; ports: Ports }) {
     this.#store = options.store;
     this.#ports = options.ports;
+    const begun = [...this.#store.rows('execution').values()].filter(({ phase }) => phase === 'started');
+    this.#inDoubt = new Map(begun.map((row) => [row.commandId, row]));
+  }
+
+  inDoubt(): ExecutionIds[] {
+    return [...this.#inDoubt.values()];
   }
 
   /** True when this command was begun here before. */
@@ -42,6 +49,7 @@ export class ExecutionJournal {
 
   /** The run was not begun after all. Nobody waits for this: an entry too many is settled by the next recovery. */
   forget(commandId: string): void {
+    this.#inDoubt.delete(commandId);
     this.#store.commit([{ table: 'execution', id: commandId, row: null }]).catch(() => {});
   }
 
@@ -49,17 +57,8 @@ export class ExecutionJournal {
   async finish(ids: ExecutionIds, outcome: RunOutcome): Promise<OutboxRow> {
     const { changes, row } = this.#finishChanges(ids, outcome);
     await this.#untilWritten(this.#store.commit([...changes, ...this.#forgetOldest()]));
+    this.#inDoubt.delete(ids.commandId);
     return row;
-  }
-
-  /** Ends as failed what was going on when the process before this one ended. Resolves when that is on disk. */
-  async recover(): Promise<void> {
-    const interrupted = [...this.#store.rows('execution').values()].filter((row) => row.phase === 'started');
-    for (const { commandId, executionId } of interrupted) {
-      this.#ports.log.warn('run.interrupted', { command_id: commandId, execution_id: executionId });
-    }
-    const changes = interrupted.flatMap((row) => this.#finishChanges(row, failedOutcome(RESTARTED_DURING_RUN)).changes);
-    if (changes.length > 0) await this.#store.commit(changes);
   }
 
   #finishChanges({ commandId, executionId }: ExecutionIds, outcome: RunOutcome) {
@@ -99,6 +98,10 @@ export class ExecutionJournal {
       }
     }
   }
+}
+
+export function cancelledOutcome(error: string): RunOutcome {
+  return { ...failedOutcome(error), status: 'cancelled' };
 }
 
 export function failedOutcome(error: string): RunOutcome {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { RelayError } from '../protocol/errors.ts';
 import { localTrpc } from '../protocol/host/local-calls.ts';
 import { answering } from '../protocol/trpc-errors.ts';
-import type { AgentSnapshot } from './agent.ts';
+import type { Agent, AgentSnapshot } from './agent.ts';
 import type { FolderLibrary } from './folder-library.ts';
 import type { LocalSession } from './graph-library.ts';
 import type { Sharing } from './sharing.ts';
@@ -35,6 +35,10 @@ export interface DesktopAdmin {
   disable(projectId: string): Promise<boolean>;
   /** Null when the desktop does not run. */
   status(): Promise<AgentSnapshot | null>;
+  /** The machine is about to sleep: whether the relay knows. Null when the desktop does not run. */
+  asleep(): Promise<boolean | null>;
+  /** The machine is awake again. False when the desktop does not run. */
+  awake(): Promise<boolean>;
 }
 
 export interface ShareRequest {
@@ -46,9 +50,10 @@ export interface ShareRequest {
 export function createDesktopAdmin(options: {
   library: FolderLibrary;
   sharing: Sharing;
-  snapshot: () => AgentSnapshot | null;
+  /** Null when the desktop does not run. */
+  agent: Pick<Agent, 'snapshot' | 'asleep' | 'awake'> | null;
 }): DesktopAdmin {
-  const { library, sharing, snapshot } = options;
+  const { library, sharing, agent } = options;
 
   async function sessionNamed(reference: string): Promise<LocalSession> {
     await library.scan();
@@ -74,7 +79,7 @@ export function createDesktopAdmin(options: {
       }));
     },
     async projects() {
-      const refused = new Map(snapshot()?.refusedProjects.map(({ project_id, reason }) => [project_id, reason]));
+      const refused = new Map(agent?.snapshot().refusedProjects.map(({ project_id, reason }) => [project_id, reason]));
       return sharing.projects().map(({ projectId, sessionIds }) => ({
         project_id: projectId,
         sessions: sessionIds,
@@ -93,7 +98,12 @@ export function createDesktopAdmin(options: {
       return { session, project_id: project, changed: row !== null };
     },
     disable: (projectId) => sharing.disable(projectId),
-    status: async () => snapshot(),
+    status: async () => agent?.snapshot() ?? null,
+    asleep: async () => agent?.asleep() ?? null,
+    async awake() {
+      agent?.awake();
+      return agent !== null;
+    },
   };
 }
 
@@ -108,6 +118,8 @@ export function createDesktopLocalRouter(admin: DesktopAdmin) {
     unshare: procedure.input(shareSchema).mutation(({ input }) => answering(admin.unshare(input))),
     disable: procedure.input(z.string()).mutation(({ input }) => answering(admin.disable(input))),
     status: procedure.mutation(() => answering(admin.status())),
+    asleep: procedure.mutation(() => answering(admin.asleep())),
+    awake: procedure.mutation(() => answering(admin.awake())),
   });
 }
 

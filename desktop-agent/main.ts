@@ -24,6 +24,7 @@ import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
 import type { ModeName } from './modes.ts';
 import { rehearseDesktop } from './rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
+import { watchSleep } from './sleep-watch.ts';
 
 export interface DesktopOptions {
   readonly data: string | undefined;
@@ -32,6 +33,7 @@ export interface DesktopOptions {
   readonly graphs: string | undefined;
   readonly mode: ModeName;
   readonly slots: number;
+  readonly holdMs: number;
   /** A file with certificates that are trusted beside the usual ones. */
   readonly ca: string | undefined;
   /** Program and arguments that answer agents' prompts; empty: the scripted provider. */
@@ -56,6 +58,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
   const folder = await graphFolder(options);
   const library = new FolderLibrary({ folder, store, ports });
+  let stopWatching = () => {};
   try {
     await library.scan();
     await rehearseDesktop(ports);
@@ -75,9 +78,10 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
       library,
       mode: options.mode,
       slots: options.slots,
+      holdMs: options.holdMs,
       network: networkFingerprint,
     });
-    const admin = createDesktopAdmin({ library, sharing: agent.sharing, snapshot: agent.snapshot });
+    const admin = createDesktopAdmin({ library, sharing: agent.sharing, agent });
     const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
     library.watch(agent.libraryChanged);
     // Ready means that the first run is as quick as any other.
@@ -86,6 +90,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const ended = agent.run();
     log.info('desktop.started', { relay: options.relay, mode: options.mode, graphs: folder, data: directory });
     announceReady({ type: 'ready' });
+    stopWatching = watchSleep({ log, onSleep: () => void agent.asleep(), onWake: agent.awake });
     const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
     log.info('desktop.stopping', { reason: end });
     await agent.drain(DRAIN_GRACE_MS);
@@ -94,6 +99,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     local.closeIdleConnections();
     if (end !== 'stopped') process.exitCode = EXIT_CODES[end];
   } finally {
+    stopWatching();
     library.close();
     await store.close();
     log.info('desktop.stopped');

@@ -57,7 +57,12 @@ export const MODE_NAMES: readonly ModeName[] = ['auto', 'long-poll', 'websocket'
 export function modeOf({ transport, holdMs }: TransportState): RelayMode {
   if (transport === 'websocket') return WEBSOCKET;
   if (transport === 'plain') return POLLING;
-  return holdMs === HOLD_MAX_MS ? LONG_POLL : { ...LONG_POLL, holdMs, controlHoldMs: holdMs };
+  return heldAtMost(LONG_POLL, holdMs);
+}
+
+export function heldAtMost(mode: RelayMode, holdMs: number): RelayMode {
+  if (mode.holdMs <= holdMs) return mode;
+  return { ...mode, holdMs, controlHoldMs: Math.min(mode.controlHoldMs, holdMs) };
 }
 
 /** What a desktop in this mode says that it can start, with so many free slots. */

@@ -1,5 +1,6 @@
 /** What the owner's commands of `graph-relay desktop` do: on the running desktop, or on its data folder. */
 import { ExitError } from '../protocol/host/exit-codes.ts';
+import { durationText } from '../protocol/host/limit-options.ts';
 import { localCallError, localClient } from '../protocol/host/local-calls.ts';
 import { createProcessLog } from '../protocol/host/logging.ts';
 import { dataDirectory, openProcessState } from '../protocol/host/process.ts';
@@ -85,7 +86,7 @@ export async function showStatus(options: OwnerOptions): Promise<void> {
   const status = await withAdmin(options, (admin) => admin.status());
   if (options.json) return print(JSON.stringify(status));
   if (status === null) return print('not running');
-  const { connected, transport, epoch, trouble, running, outbox } = status;
+  const { connected, transport, epoch, trouble, running, outbox, limits } = status;
   print(
     connected
       ? `connected (${transport.transport}, epoch ${epoch}): ${transport.reason}`
@@ -98,7 +99,28 @@ export async function showStatus(options: OwnerOptions): Promise<void> {
   }
   print(`${running} running, ${outbox.pending} completions to deliver, ${outbox.refused.length} refused`);
   for (const { commandId, refused } of outbox.refused) print(`  refused: ${commandId}: ${refused}`);
+  print(`limits: ${limits.slots} runs at once, requests held for up to ${durationText(limits.hold_ms)}`);
 }
+
+/** For the system's sleep hook, which must not fail because of us: nobody to tell is no error. */
+export async function sayAsleep(options: OwnerOptions): Promise<void> {
+  const told = await withAdmin(options, (admin) => admin.asleep());
+  if (options.json) return print(JSON.stringify({ running: told !== null, told: told === true }));
+  if (told === null) return note(NOBODY);
+  note(
+    told
+      ? 'The relay shows this desktop as asleep. It asks for work again when the machine wakes.'
+      : 'The relay could not be told in time. The desktop asks for no work until the machine wakes.',
+  );
+}
+
+export async function sayAwake(options: OwnerOptions): Promise<void> {
+  const running = await withAdmin(options, (admin) => admin.awake());
+  if (options.json) return print(JSON.stringify({ running }));
+  note(running ? 'The desktop asks for work again.' : NOBODY);
+}
+
+const NOBODY = 'The desktop does not run, so there is nobody to tell.';
 
 /** Asks the running desktop; opens the data folder itself when none is running. */
 async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) => Promise<T>): Promise<T> {
@@ -111,6 +133,8 @@ async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) =>
     unshare: (request) => client.unshare.mutate(request),
     disable: (projectId) => client.disable.mutate(projectId),
     status: () => client.status.mutate(),
+    asleep: () => client.asleep.mutate(),
+    awake: () => client.awake.mutate(),
   };
   try {
     return await use(remote);
@@ -125,7 +149,7 @@ async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) =>
     const ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
     const library = new FolderLibrary({ folder, store, ports });
     const sharing = new Sharing({ store, library, onChange: () => {} });
-    return await use(createDesktopAdmin({ library, sharing, snapshot: () => null }));
+    return await use(createDesktopAdmin({ library, sharing, agent: null }));
   } finally {
     await store.close();
   }

@@ -14,23 +14,32 @@ const LOOK_MS = 10_000;
 /** Clocks that drift apart by more than this between two looks have jumped. */
 const JUMP_MS = 5_000;
 
-/** Returns how to stop. */
+export interface PathWatch {
+  /** Looks now. True when the machine has slept since the last look, and its listener was told. */
+  look(): boolean;
+  stop(): void;
+}
+
 export function watchPath(
   clock: Clock,
   probe: PathProbe,
   onChange: (reason: 'woke' | 'network-changed') => void,
-): () => void {
+): PathWatch {
   let seen = { wall: clock.now(), monotonic: clock.monotonic(), network: probe() };
   let timer: Timer;
   const look = () => {
+    timer.cancel();
     const now = { wall: clock.now(), monotonic: clock.monotonic(), network: probe() };
     const drift = Math.abs(now.wall - seen.wall - (now.monotonic - seen.monotonic));
     const late = now.monotonic - seen.monotonic > LOOK_MS + JUMP_MS;
-    if (drift > JUMP_MS || late) onChange('woke');
-    else if (now.network !== seen.network) onChange('network-changed');
+    const woke = drift > JUMP_MS || late;
+    const moved = now.network !== seen.network;
     seen = now;
     timer = clock.after(LOOK_MS, look);
+    if (woke) onChange('woke');
+    else if (moved) onChange('network-changed');
+    return woke;
   };
   timer = clock.after(LOOK_MS, look);
-  return () => timer.cancel();
+  return { look, stop: () => timer.cancel() };
 }

@@ -10,14 +10,16 @@ import { asRelayError, type ErrorCode, type RelayError } from '../protocol/error
 import type { Ports } from '../protocol/ports.ts';
 import type { SyncAnswer, SyncInput } from '../protocol/schemas.ts';
 import { Wakeable } from '../protocol/waiting.ts';
+import { MachineSleep } from './machine-sleep.ts';
 import { capacityIn } from './modes.ts';
 import type { Outbox } from './outbox.ts';
+import type { Recovery } from './recovery.ts';
 import type { Runner } from './runner.ts';
 import type { Sharing } from './sharing.ts';
 import type { Transports } from './transports.ts';
 
 /** Why the loop looks up from what it is doing. */
-export type WakeReason = 'sharing-changed' | 'slot-freed' | 'woke' | 'network-changed' | 'stop';
+export type WakeReason = 'sharing-changed' | 'slot-freed' | 'recovered' | 'woke' | 'network-changed' | 'stop';
 
 /** Why the loop ended. Codes are the relay's final errors. */
 export type LoopEnd = 'stopped' | (typeof FINAL)[number];
@@ -25,13 +27,16 @@ export type LoopEnd = 'stopped' | (typeof FINAL)[number];
 /** Errors that end the desktop: trying again cannot help, and somebody has to do something. */
 const FINAL = ['session-replaced', 'unauthorized', 'forbidden', 'unsupported-protocol'] as const satisfies ErrorCode[];
 
-/** The last word may take this long. Longer: stopping the desktop waits for a relay that is not there. */
+/** The last word may take this long. Longer: the end of the desktop, or the sleep of its machine, waits for a relay that is not there. */
 const GOODBYE_MS = 1_000;
 
 export interface RelayLoopOptions {
   readonly ports: Ports;
   readonly transports: Transports;
   readonly instanceId: string;
+  /** Earlier starts of this desktop, the latest first. */
+  readonly predecessors: () => readonly string[];
+  readonly recovery: Recovery;
   readonly sharing: Sharing;
   readonly runner: Runner;
   readonly outbox: Outbox;
@@ -49,6 +54,7 @@ export class RelayLoop {
   readonly #options: RelayLoopOptions;
   readonly #wakeable: Wakeable;
   readonly #backoff: Backoff;
+  readonly #sleep: MachineSleep;
   #state: LoopState = { connected: false, epoch: undefined, refusedProjects: [], trouble: null };
   /** The sync on its way: what it says, and how to take it back. */
   #request: { said: SyncInput; abort: AbortController } | null = null;
@@ -60,6 +66,7 @@ export class RelayLoop {
     this.#options = options;
     this.#wakeable = new Wakeable(options.ports.clock);
     this.#backoff = new Backoff(options.ports.random);
+    this.#sleep = new MachineSleep(options.ports.clock);
   }
 
   get state(): LoopState {
@@ -69,16 +76,20 @@ export class RelayLoop {
   /** Looks again. A sync that is on its way and would say something else now is taken back and sent anew. */
   wake(reason: WakeReason): void {
     if (reason === 'stop') this.#stopping = true;
+    if (reason === 'woke') this.#sleep.end();
+    else this.#sleep.nudge();
     const pathChanged = reason === 'woke' || reason === 'network-changed';
     if (pathChanged) {
       this.#answeredOver = null;
       this.#options.transports.pathChanged(reason);
     }
     // On ticks, only the owner's change of sharing is worth a pass of its own, as in the published system.
-    if (this.#options.transports.mode.tickMs !== null && reason === 'slot-freed') return;
+    const isOfLoop = reason === 'slot-freed' || reason === 'recovered';
+    if (this.#options.transports.mode.tickMs !== null && isOfLoop) return;
     const said = this.#request?.said;
     if (said === undefined) this.#wakeable.wake();
-    else if (this.#stopping || pathChanged || this.#isStale(said)) this.#request?.abort.abort();
+    else if (this.#stopping || pathChanged || reason === 'recovered' || this.#isStale(said))
+      this.#request?.abort.abort();
   }
 
   /** The held sync was told of free slots by a completion: it does not have to be sent again for that. */
@@ -91,6 +102,8 @@ export class RelayLoop {
     const { tickMs } = this.#options.transports.mode;
     const start = clock.monotonic();
     while (!this.#stopping) {
+      await this.#sleep.over(() => this.#stopping);
+      if (this.#stopping) break;
       const result = await this.#pass();
       if (this.#stopping) break;
       if (typeof result === 'string') return result;
@@ -101,16 +114,37 @@ export class RelayLoop {
     return 'stopped';
   }
 
+  /**
+   * The machine is about to sleep: nothing is asked for until it wakes, and callers see where it is. Resolves with
+   * whether the relay knows.
+   */
+  async sleep(): Promise<boolean> {
+    this.#sleep.announce();
+    this.#request?.abort.abort();
+    this.#state = { ...this.#state, connected: false, trouble: 'this machine is about to sleep' };
+    const told = await this.#lastWord('asleep');
+    this.#options.ports.log.info('machine.sleeps', { told });
+    // It was kept awake meanwhile, and its word may have come after the sync that says so.
+    if (!this.#sleep.announced) this.#request?.abort.abort();
+    return told;
+  }
+
   /** So that callers see at once that nobody is here, and the relay puts nothing into a request that was given up. */
   async #sayGoodbye(): Promise<void> {
-    if (!this.#state.connected) return;
+    if (this.#state.connected || this.#sleep.announced) await this.#lastWord('stopping');
+  }
+
+  /** True when the relay has heard it. */
+  async #lastWord(leaving: 'stopping' | 'asleep'): Promise<boolean> {
     const { transports, ports } = this.#options;
     const late = new AbortController();
     const timer = ports.clock.after(GOODBYE_MS, () => late.abort());
     try {
-      await transports.dialer.sync({ ...this.#input(), hold_ms: 0, leaving: 'stopping' }, { signal: late.signal });
+      await transports.dialer.sync({ ...this.#input(), hold_ms: 0, leaving }, { signal: late.signal });
+      return true;
     } catch (error) {
-      ports.log.debug('relay.goodbye-failed', { code: asRelayError(error).code });
+      ports.log.debug('relay.goodbye-failed', { leaving, code: asRelayError(error).code });
+      return false;
     } finally {
       timer.cancel();
     }
@@ -152,8 +186,10 @@ export class RelayLoop {
   #input(): SyncInput {
     const { instanceId, sharing, runner, transports } = this.#options;
     const { mode } = transports;
+    const predecessors = this.#state.epoch === undefined ? [...this.#options.predecessors()] : [];
     return {
       instance_id: instanceId,
+      ...(predecessors.length === 0 ? {} : { predecessors }),
       projects: sharing.projectsForSync(),
       holding: runner.holding(),
       capacity: this.#stopping ? 0 : capacityIn(mode, runner.freeSlots()),
@@ -176,6 +212,7 @@ export class RelayLoop {
       ports.log.info('relay.connected', { epoch: answer.epoch, hold_granted_ms: answer.hold_granted_ms });
       void outbox.flush();
       void this.#rehearse();
+      this.#options.recovery.begin(answer.epoch);
     }
     runner.accept(answer.commands);
   }

@@ -41,11 +41,19 @@ export interface OutboxRow {
   readonly refused: string | null;
 }
 
+/** One start of this desktop's process. */
+export interface InstanceRow {
+  readonly instanceId: string;
+  /** Counts the starts, from 1. The clock would not do: it may have been set back. */
+  readonly start: number;
+}
+
 export type DesktopTables = {
+  instance: InstanceRow;
   session: SessionRow;
   share: ProjectShareRow;
   execution: ExecutionRow;
   outbox: OutboxRow;
 };
 
-export const DESKTOP_TABLES = ['session', 'share', 'execution', 'outbox'] as const;
+export const DESKTOP_TABLES = ['instance', 'session', 'share', 'execution', 'outbox'] as const;

@@ -10,13 +10,14 @@ import { runChannel } from '../protocol/ids.ts';
 import type { Ports } from '../protocol/ports.ts';
 import type { ControlAnswer, OfferedCommand, StopReason } from '../protocol/schemas.ts';
 import { NOT_SHARED } from '../protocol/texts.ts';
-import { pause } from '../protocol/waiting.ts';
-import { type ExecutionIds, type ExecutionJournal, failedOutcome } from './execution-journal.ts';
+import { abortedLater, pause } from '../protocol/waiting.ts';
+import { cancelledOutcome, type ExecutionIds, type ExecutionJournal, failedOutcome } from './execution-journal.ts';
 import type { GraphLibrary } from './graph-library.ts';
 import { capacityIn, type RelayMode } from './modes.ts';
 import type { Outbox } from './outbox.ts';
 import type { Dialer, Engine, GraphEvent, RunningGraph, RunOutcome } from './ports.ts';
 import type { Sharing } from './sharing.ts';
+import { STOPPED_TEXTS } from './stop-texts.ts';
 
 export interface RunnerOptions {
   readonly ports: Ports;
@@ -39,11 +40,8 @@ export interface RunnerOptions {
   readonly onEvent: (commandId: string, event: GraphEvent) => void;
 }
 
-/** What a run's end says that was stopped for this reason. Other reasons ask for no report. */
-const STOPPED_TEXTS: Readonly<Partial<Record<StopReason, string>>> = {
-  cancelled: 'The run was cancelled.',
-  'not-shared': NOT_SHARED,
-};
+/** How long the answer to an ack is waited for when the desktop stops. Longer: stopping takes as long as a dead relay. */
+const ACK_GRACE_MS = 1_000;
 
 interface Run {
   readonly command: OfferedCommand;
@@ -68,7 +66,9 @@ export class Runner {
   /** Everything the relay may have offered to this desktop and that is not settled. */
   holding(): string[] {
     const undelivered = this.#options.outbox.pending().map((row) => row.commandId);
-    return [...new Set([...this.#waiting.map((c) => c.command_id), ...this.#active.keys(), ...undelivered])];
+    const inDoubt = this.#options.journal.inDoubt().map((row) => row.commandId);
+    const accepted = this.#waiting.map((c) => c.command_id);
+    return [...new Set([...accepted, ...this.#active.keys(), ...undelivered, ...inDoubt])];
   }
 
   freeSlots(): number {
@@ -132,7 +132,7 @@ export class Runner {
   async #perform(run: Run): Promise<void> {
     const { ports } = this.#options;
     const ids = { command_id: run.command.command_id, execution_id: run.executionId };
-    let outcome: RunOutcome | StopReason;
+    let outcome: RunOutcome | StopReason | 'in-doubt';
     try {
       outcome = await this.#outcomeOf(run);
     } catch (error) {
@@ -142,19 +142,20 @@ export class Runner {
     }
     if (typeof outcome === 'string') {
       ports.log.info('run.not-started', { ...ids, reason: outcome });
-      this.#notStarted(run);
+      this.#notStarted(run, outcome);
     } else {
       ports.log.info('run.ended', { ...ids, status: outcome.status, total_tokens: outcome.totalTokens });
       await this.#finish(run, outcome);
     }
   }
 
-  /** How the run ended, or why it was not begun. */
-  async #outcomeOf(run: Run): Promise<RunOutcome | StopReason> {
+  /** How the run ended, or why it was not begun; `in-doubt` when the relay's word is not known. */
+  async #outcomeOf(run: Run): Promise<RunOutcome | StopReason | 'in-doubt'> {
     const { command } = run;
     const { sharing, journal } = this.#options;
     if (!sharing.allows(command)) return cancelledOutcome(NOT_SHARED);
     const [answer] = await Promise.all([this.#askToStart(run), journal.begin(idsOf(run))]);
+    if (answer === null) return 'in-doubt';
     // The relay may have started it for an ack whose answer was lost. Then it waits to hear that the run has stopped.
     const stop = answer.cancel ? STOPPED_TEXTS[answer.reason ?? 'ended'] : undefined;
     if (stop !== undefined) return cancelledOutcome(stop);
@@ -186,26 +187,31 @@ export class Runner {
     return outcome;
   }
 
-  /** The ack, and the question whether to run. Asked until there is an answer: not knowing means not running. */
-  async #askToStart(run: Run): Promise<ControlAnswer> {
+  /**
+   * The ack, and the question whether to run. Asked until there is an answer: not knowing means not running. Null when
+   * the desktop stops without one.
+   */
+  async #askToStart(run: Run): Promise<ControlAnswer | null> {
     const { ports } = this.#options;
+    const stopping = this.#stopping.signal;
     const backoff = new Backoff(ports.random);
-    while (!this.#stopping.signal.aborted) {
-      try {
-        return await this.#control(run, { phase: 'starting', holdMs: 0, signal: this.#stopping.signal });
-      } catch (error) {
-        const { code, retry, message } = asRelayError(error);
-        ports.log.warn('control.failed', {
-          command_id: run.command.command_id,
-          phase: 'starting',
-          code,
-          reason: message,
-        });
-        if (retry === 'never') return { cancel: true, reason: 'ended' };
-        await pause(ports.clock, backoff.next(), this.#stopping.signal);
-      }
+    const late = abortedLater(ports.clock, stopping, ACK_GRACE_MS);
+    try {
+      do {
+        try {
+          return await this.#control(run, { phase: 'starting', holdMs: 0, signal: late.signal });
+        } catch (error) {
+          const { code, retry, message } = asRelayError(error);
+          const ids = { command_id: run.command.command_id, phase: 'starting' };
+          ports.log.warn('control.failed', { ...ids, code, reason: message });
+          if (retry === 'never') return { cancel: true, reason: 'ended' };
+          await pause(ports.clock, backoff.next(), stopping);
+        }
+      } while (!stopping.aborted);
+      return null;
+    } finally {
+      late.release();
     }
-    return { cancel: true, reason: 'ended' };
   }
 
   /** Keeps a control open (or polls) while the run goes on, and passes a stop on, once. */
@@ -249,8 +255,9 @@ export class Runner {
     );
   }
 
-  #notStarted(run: Run): void {
-    this.#options.journal.forget(run.command.command_id);
+  #notStarted(run: Run, reason: StopReason | 'in-doubt'): void {
+    // What is in doubt stays in the journal: the next process asks the relay.
+    if (reason !== 'in-doubt') this.#options.journal.forget(run.command.command_id);
     this.#release(run);
     this.#options.onSlotFreed();
   }
@@ -274,8 +281,4 @@ export class Runner {
 
 function idsOf(run: Run): ExecutionIds {
   return { commandId: run.command.command_id, executionId: run.executionId };
-}
-
-function cancelledOutcome(error: string): RunOutcome {
-  return { ...failedOutcome(error), status: 'cancelled' };
 }

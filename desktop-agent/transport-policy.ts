@@ -34,6 +34,8 @@ export const TRIAL_MAX_MS = 60 * 60_000;
 
 export interface TransportState {
   readonly transport: TransportName;
+  /** Hold to ask for where the path lets it through: the owner's. */
+  readonly maxHoldMs: number;
   /** Hold to ask for; meaningless in `plain`. */
   readonly holdMs: number;
   /** Why it is this transport and hold, for a person. */
@@ -79,9 +81,11 @@ export type TransportEvent =
 
 const NO_CUTS = { cuts: 0, shortestMs: Number.POSITIVE_INFINITY, unjudged: null, misses: 0 } as const;
 
-export const START: TransportState = {
+/** Before anything has happened, with the longest hold that the owner wants. */
+export const startWith = (maxHoldMs: number): TransportState => ({
   transport: 'long-poll',
-  holdMs: HOLD_MAX_MS,
+  maxHoldMs,
+  holdMs: maxHoldMs,
   reason: 'the first choice',
   proven: false,
   ...NO_CUTS,
@@ -91,7 +95,9 @@ export const START: TransportState = {
   trialAt: null,
   trialPauseMs: TRIAL_MIN_MS,
   holdsCut: 0,
-};
+});
+
+export const START = startWith(HOLD_MAX_MS);
 
 /** `now` is monotonic, in milliseconds. */
 export function nextTransport(state: TransportState, event: TransportEvent, now: number): TransportState {
@@ -116,9 +122,9 @@ export function nextTransport(state: TransportState, event: TransportEvent, now:
 }
 
 /** What is better than the transport in use, best first. */
-export function betterThan({ transport, holdMs }: TransportState): TransportName[] {
+export function betterThan({ transport, holdMs, maxHoldMs }: TransportState): TransportName[] {
   if (transport === 'plain') return ['long-poll', 'websocket'];
-  return transport === 'websocket' || holdMs < HOLD_MAX_MS ? ['long-poll'] : [];
+  return transport === 'websocket' || holdMs < maxHoldMs ? ['long-poll'] : [];
 }
 
 function answered(state: TransportState, heldMs: number, now: number): TransportState {
@@ -148,7 +154,7 @@ function judgeCut(state: TransportState, { silent, why }: { silent: boolean; why
   const { cuts, shortestMs } = state;
   // Silence until the deadline is no restart: a relay that ends closes its connections. Nor does a shortened hold that
   // never lived need a second cut.
-  const isEnough = silent || cuts >= CUTS_BEFORE_STEP || (state.holdMs < HOLD_MAX_MS && !state.proven);
+  const isEnough = silent || cuts >= CUTS_BEFORE_STEP || (state.holdMs < state.maxHoldMs && !state.proven);
   if (!isEnough) return state;
   const holdMs = silent ? state.holdMs * SILENT_SHARE : Math.min(shortestMs, state.holdMs) * SHORTEN_SHARE;
   const times = cuts === 1 ? '' : `${cuts} times in a row, `;
@@ -185,7 +191,7 @@ function doubt(state: TransportState, why: string, now: number): TransportState 
 
 function stepDown(state: TransportState, step: { to: TransportName; why: string }, now: number): TransportState {
   return {
-    ...START,
+    ...startWith(state.maxHoldMs),
     transport: step.to,
     reason: `${step.why}, so the desktop uses ${step.to === 'plain' ? 'plain polling' : 'a WebSocket'}`,
     trialAt: now + state.trialPauseMs,
@@ -197,7 +203,8 @@ function stepDown(state: TransportState, step: { to: TransportName; why: string 
 function trialWorked(state: TransportState, transport: TransportName, now: number): TransportState {
   // The trial took a while: it must still be about something better than what is in use now.
   if (!betterThan(state).includes(transport)) return state;
-  const better = { ...START, transport, trialPauseMs: longer(state.trialPauseMs), holdsCut: state.holdsCut };
+  const { maxHoldMs, trialPauseMs, holdsCut } = state;
+  const better = { ...startWith(maxHoldMs), transport, trialPauseMs: longer(trialPauseMs), holdsCut };
   if (transport === 'long-poll') return { ...better, reason: 'the first choice works again' };
   return {
     ...better,
@@ -225,7 +232,7 @@ const WHY_AGAIN = {
 function pathChanged(state: TransportState, why: keyof typeof WHY_AGAIN): TransportState {
   // On the first choice only what was held against the old path is forgotten.
   if (state.trialAt === null) return { ...state, ...NO_CUTS };
-  return { ...START, reason: WHY_AGAIN[why], holdsCut: state.holdsCut };
+  return { ...startWith(state.maxHoldMs), reason: WHY_AGAIN[why], holdsCut: state.holdsCut };
 }
 
 function seconds(ms: number): string {

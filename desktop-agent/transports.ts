@@ -6,11 +6,11 @@
  */
 import type { TransportName } from '../protocol/api.ts';
 import { asRelayError, type RelayError } from '../protocol/errors.ts';
-import { HOLD_MARGIN_MS, HOLD_MAX_MS } from '../protocol/limits.ts';
+import { HOLD_MARGIN_MS } from '../protocol/limits.ts';
 import type { Ports } from '../protocol/ports.ts';
-import { FIXED_MODES, type ModeName, modeOf, type RelayMode } from './modes.ts';
+import { FIXED_MODES, heldAtMost, type ModeName, modeOf, type RelayMode } from './modes.ts';
 import type { Dialer } from './ports.ts';
-import { betterThan, nextTransport, START, type TransportEvent, type TransportState } from './transport-policy.ts';
+import { betterThan, nextTransport, startWith, type TransportEvent, type TransportState } from './transport-policy.ts';
 
 export type Dialers = Readonly<Record<TransportName, Dialer>>;
 
@@ -18,6 +18,8 @@ export interface TransportsOptions {
   readonly ports: Pick<Ports, 'clock' | 'log'>;
   readonly dialers: Dialers;
   readonly mode: ModeName;
+  /** Longest hold to ask for. */
+  readonly maxHoldMs: number;
 }
 
 export interface TransportSnapshot {
@@ -41,19 +43,20 @@ export class Transports {
   readonly #options: TransportsOptions;
   readonly #fixed: RelayMode | null;
   readonly #stopped = new AbortController();
-  #state: TransportState = START;
+  #state: TransportState;
   /** Whether the WebSocket in use has brought an answer. */
   #socketWorked = false;
   #trialGoesOn = false;
 
   constructor(options: TransportsOptions) {
     this.#options = options;
+    this.#state = startWith(options.maxHoldMs);
     this.#fixed = options.mode === 'auto' ? null : FIXED_MODES[options.mode];
   }
 
   /** How to ask for work now. */
   get mode(): RelayMode {
-    return this.#fixed ?? modeOf(this.#state);
+    return heldAtMost(this.#fixed ?? modeOf(this.#state), this.#options.maxHoldMs);
   }
 
   /** Sends each call over the transport of that moment. */
@@ -116,7 +119,7 @@ export class Transports {
   snapshot(): TransportSnapshot {
     const { transport, reason, holdMs, holdsCut, trialAt } = this.#state;
     if (this.#fixed !== null) {
-      const { name, holdMs: hold_ms } = this.#fixed;
+      const { name, holdMs: hold_ms } = this.mode;
       return { transport: name, reason: 'the owner chose it', hold_ms, holds_cut: holdsCut, retry_in_ms: null };
     }
     const retry_in_ms =
@@ -152,7 +155,7 @@ export class Transports {
 
   async #probe(transport: TransportName): Promise<boolean> {
     // As long as a real hold at most is: a proxy whose limit is the hold itself must not fail the trial.
-    const input = { hold_ms: HOLD_MAX_MS - HOLD_MARGIN_MS };
+    const input = { hold_ms: this.#options.maxHoldMs - HOLD_MARGIN_MS };
     try {
       await this.#options.dialers[transport].probe(input, { signal: this.#stopped.signal });
       return true;

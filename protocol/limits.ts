@@ -46,6 +46,31 @@ export const PLAIN_LEASE_MS = 15_000;
 /** A desktop counts as online this long after its last contact: one hold, its deadline margin, and a retry. */
 export const PRESENCE_MS = HOLD_MAX_MS + DEADLINE_MARGIN_MS + 5_000;
 
+/**
+ * A desktop asks for a sign of life on its WebSocket after this much silence. Half of a hold: a connection that died
+ * without a word is known before the hold would have ended. Shorter: traffic that tells nothing. Longer: proxies that
+ * cut what is silent (many after 15 to 60 s) cut it, and a dead one is found later.
+ */
+export const SOCKET_PING_MS = 10_000;
+
+/**
+ * The relay asks for one after this much silence of a desktop: a little later than {@link SOCKET_PING_MS}, so that it
+ * asks only where a desktop does not. A connection without FIN or RST would otherwise stay open for hours on this side
+ * (case C14; Home Assistant saw it after a change of network). Smaller: both sides ask. Larger: a desktop that is gone is
+ * shown as online for longer.
+ */
+export const SOCKET_SILENCE_MS = 12_000;
+
+/** A sign of life must come within this. Shorter: a slow link is given up. Longer: a dead connection is found later. */
+export const SOCKET_PONG_MS = 5_000;
+
+/**
+ * A WebSocket that is about to end gets this long for the answers that are still to be written, and once more for the
+ * closing handshake. Longer: one dead desktop holds up the end of the relay. Shorter: answers of a busy relay are lost,
+ * and their calls are made again.
+ */
+export const SOCKET_CLOSE_MS = 1_000;
+
 /** A running command whose desktop has not been heard of for this long is lost. Larger: callers wait longer for the truth. */
 export const LOST_AFTER_MS = 15 * 60_000;
 
@@ -94,6 +119,12 @@ export const PROJECTS_PER_SYNC = 50;
 
 /** Commands that a desktop may hold at once (offered, running, or finished and not yet delivered). */
 export const HOLDING_MAX = 200;
+
+/**
+ * Earlier starts that a desktop names in its first sync. Fewer: a sync of one that ended long ago, and is late, passes
+ * for a new desktop and ends the live one. More: the first sync grows, for requests that no network keeps that long.
+ */
+export const PREDECESSORS_MAX = 8;
 
 /** Runs that a desktop may ask for at once. */
 export const CAPACITY_MAX = 64;

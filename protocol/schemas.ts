@@ -12,6 +12,7 @@ import {
   ERROR_CHARS,
   HOLDING_MAX,
   JSON_DEPTH,
+  PREDECESSORS_MAX,
   PROJECTS_PER_SYNC,
   SESSIONS_PER_PROJECT,
 } from './limits.ts';
@@ -60,6 +61,11 @@ export type SharedSession = z.infer<typeof sharedSessionSchema>;
 export const syncInputSchema = z.object({
   /** One start of the desktop process. A newer instance replaces an older one. */
   instance_id: instanceIdSchema,
+  /**
+   * Earlier starts of this desktop from the same data folder, the latest first. They have ended, whatever of theirs is
+   * still on its way. Said until the first answer.
+   */
+  predecessors: z.array(instanceIdSchema).max(PREDECESSORS_MAX).optional(),
   /** All projects that the owner has enabled on this desktop; one that is missing here is disabled. */
   projects: z
     .array(z.object({ project_id: projectIdSchema, sessions: z.array(sharedSessionSchema).max(SESSIONS_PER_PROJECT) }))
@@ -119,6 +125,8 @@ export const stopReasonSchema = z.enum([
   'not-shared',
   'expired',
   'ended',
+  /** It waits in the queue: this execution was never told that it may run. */
+  'not-started',
   'session-replaced',
   'unknown-command',
 ]);

@@ -18,6 +18,20 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
+/** A signal that is aborted `delayMs` after the other one. `release` when nobody needs it any more. */
+export function abortedLater(
+  clock: Clock,
+  signal: AbortSignal,
+  delayMs: number,
+): { signal: AbortSignal; release: () => void } {
+  const later = new AbortController();
+  const released = new AbortController();
+  const begin = () => void pause(clock, delayMs, released.signal).then(() => later.abort());
+  if (signal.aborted) begin();
+  else signal.addEventListener('abort', begin, { once: true, signal: released.signal });
+  return { signal: later.signal, release: () => released.abort() };
+}
+
 /**
  * A pause that somebody can end. A wake that comes while nobody pauses is kept for the next pause, so it cannot fall
  * between looking and waiting.

@@ -31,6 +31,8 @@ export interface DesktopPresence {
   readonly transport: TransportName | null;
   /** True when it said that its machine goes to sleep, false when it is online or said that it stops, null when nobody knows. */
   readonly asleep: boolean | null;
+  /** Since when, as it said itself. Left out while it is not asleep. */
+  readonly asleep_since?: string;
   /** Null when nothing has been heard of it since the relay started. */
   readonly last_seen_at: string | null;
 }
@@ -43,6 +45,8 @@ export interface ListedSession {
   readonly version: number;
   readonly status: string;
   readonly desktop: DesktopPresence;
+  /** How long its last runs took from start to completion; null while none has completed. */
+  readonly typical_run: { readonly median_ms: number; readonly runs: number } | null;
 }
 
 /** A run of this agent that has not ended, for a client that has lost its ids. */
@@ -85,6 +89,11 @@ export interface RunView {
   readonly cancel_requested: boolean;
   /** Waiting commands that the desktop will take before this one; null once it has started. */
   readonly ahead: number | null;
+  /**
+   * When a look is likely to find it ended: from the hold that is open, the queue, and this session's own history. Null
+   * when it has ended.
+   */
+  readonly check_after_seconds: number | null;
   /** The run expires when it has not started by then. ISO 8601. */
   readonly start_by: string;
   readonly desktop: DesktopPresence;

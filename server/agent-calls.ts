@@ -22,6 +22,7 @@ import type { Draining } from './draining.ts';
 import type { HeldRequests } from './held-requests.ts';
 import type { RelayLimits } from './relay-limits.ts';
 import type { CommandRow, RelayTables } from './rows.ts';
+import { RunEvidence } from './run-evidence.ts';
 import { RunStart } from './run-start.ts';
 import { RunViews } from './run-views.ts';
 
@@ -39,7 +40,9 @@ export interface AgentCallsOptions {
 
 export function createAgentCalls(options: AgentCallsOptions): AgentApi {
   const { commands, desktops, dispatcher, draining, store, waits } = options;
-  const views = new RunViews({ ...options, clock: options.ports.clock });
+  const { clock } = options.ports;
+  const evidence = new RunEvidence({ ...options, clock });
+  const views = new RunViews({ ...options, clock, evidence });
   const starts = new RunStart(options);
 
   async function listSessions(agent: AgentPrincipal, request: { project_id: string | undefined; limit: number }) {
@@ -55,7 +58,9 @@ export function createAgentCalls(options: AgentCallsOptions): AgentApi {
   }
 
   function listed({ session, desktopId }: Offering): ListedSession {
-    return { ...session, desktop: desktops.presence(desktopId) };
+    const typical = evidence.typical(session.graph_session_id);
+    const typical_run = typical && { median_ms: typical.medianMs, runs: typical.runs };
+    return { ...session, desktop: desktops.presence(desktopId), typical_run };
   }
 
   async function runSession(agent: AgentPrincipal, request: RunRequest): Promise<RunTicket> {

@@ -5,6 +5,8 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../protocol/host/log-levels.ts';
+import { ownerLimitOptions, ownerLimitsIn } from './owner-limits.ts';
+import type { StatusOptions } from './status-command.ts';
 import type { CreateOptions, ListOptions } from './token-commands.ts';
 
 export const DEFAULT_PORT = 7420;
@@ -16,18 +18,39 @@ export function parsePort(text: string): number {
   return port;
 }
 
+interface ServerWords {
+  readonly data?: string;
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: LogLevel;
+}
+
 export function serverCommand(): Command {
-  return new Command('server')
+  const server = new Command('server')
     .description('run the relay: clients and desktops connect to it')
     .option('--data <folder>', 'where the state is kept (or GRAPH_RELAY_DATA; default .graph-relay)')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, DEFAULT_PORT)
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'))
-    .addHelpText('after', '\nExample:\n  graph-relay server --port 8080 --data /var/lib/graph-relay\n')
-    .action(async (options: { data?: string; host: string; port: number; logLevel: LogLevel }) => {
+    .optionsGroup('Limits, as options or variables of the environment:');
+  for (const option of ownerLimitOptions()) server.addOption(option);
+  server
+    .optionsGroup('Options:')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  graph-relay server --port 8080 --data /var/lib/graph-relay\n  graph-relay server --start-by 2h --keep-runs-for 7d\n',
+    )
+    .action(async (options: ServerWords) => {
       const { runServer } = await import('./main.ts');
-      await runServer({ ...options, data: options.data });
-    });
+      await runServer({ ...options, data: options.data, limits: ownerLimitsIn({ ...options }) });
+    })
+    .command('status')
+    .description('show how the running relay is, and its limits')
+    .addOption(new Option('--json', 'print JSON'))
+    .action(async (_options, command: Command) =>
+      (await import('./status-command.ts')).showStatus(command.optsWithGlobals<StatusOptions>()),
+    );
+  return server;
 }
 
 export function tokenCommand(): Command {

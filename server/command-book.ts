@@ -64,20 +64,13 @@ export class CommandBook {
   readonly #byKey = new Map<string, Map<string, string>>();
   #sequence = 0;
 
-  /** Offered by the process before this one, and unchanged since. */
-  readonly #offeredBefore = new Set<string>();
-
   constructor(options: { store: StateStore<RelayTables>; clock: Clock; log: Log }) {
     this.#store = options.store;
     this.#clock = options.clock;
     this.#repair(options.log);
     const rows = [...this.#store.rows('command').values()].sort((a, b) => a.sequence - b.sequence);
     const ended = rows.filter((row) => hasEnded(row.status)).sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
-    for (const row of rows) {
-      if (hasEnded(row.status)) continue;
-      this.#index(row);
-      if (row.status === 'offered') this.#offeredBefore.add(row.commandId);
-    }
+    for (const row of rows) if (!hasEnded(row.status)) this.#index(row);
     for (const row of ended) this.#index(row);
   }
 
@@ -97,14 +90,6 @@ export class CommandBook {
   /** Called after each change, in the order of the changes, in the same turn. */
   onChange(listener: (change: CommandChange) => void): void {
     this.#listeners.push(listener);
-  }
-
-  /**
-   * Whether this command was offered by a relay process that has ended, and nothing has been heard since. Its desktop
-   * may have been told to run it, for that answer does not wait until the disk has the start.
-   */
-  wasOfferedBefore({ commandId }: CommandRow): boolean {
-    return this.#offeredBefore.has(commandId);
   }
 
   get(commandId: string): CommandRow | null {
@@ -195,7 +180,6 @@ export class CommandBook {
     const durable = this.#store.commit([{ table: 'command', id: row.commandId, row }, ...frozen]);
     // Whoever has to wait for the disk does so through `durable` or `synced()`; a refused write is kept by the store.
     durable.catch(() => {});
-    this.#offeredBefore.delete(row.commandId);
     this.#index(row);
     for (const listener of this.#listeners) listener(change);
     return { row, changed: true, durable };

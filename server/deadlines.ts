@@ -6,11 +6,12 @@
  * started, since no timer runs while the machine sleeps.
  */
 import { type CommandEvent, isPlainOffer, isWaiting } from '../protocol/command-machine.ts';
-import { LOST_AFTER_MS, OFFER_TIMEOUT_MS } from '../protocol/limits.ts';
+import { OFFER_TIMEOUT_MS } from '../protocol/limits.ts';
 import type { Clock, Timer } from '../protocol/ports.ts';
 import type { CommandBook } from './command-book.ts';
 import type { DesktopBook } from './desktop-book.ts';
 import type { PlainLeases } from './plain-leases.ts';
+import type { RelayLimits } from './relay-limits.ts';
 import type { CommandRow } from './rows.ts';
 
 export function expiredText({ startBy }: CommandRow): string {
@@ -25,6 +26,7 @@ export class Deadlines {
   readonly #commands: CommandBook;
   readonly #desktops: DesktopBook;
   readonly #leases: PlainLeases;
+  readonly #lostAfterMs: number;
   #stopped = false;
   readonly #timers = new Map<string, Timer>();
   readonly #onReturned: (desktopId: string) => void;
@@ -35,12 +37,14 @@ export class Deadlines {
     commands: CommandBook;
     desktops: DesktopBook;
     leases: PlainLeases;
+    limits: Pick<RelayLimits, 'lostAfterMs'>;
     onReturned: (desktopId: string) => void;
   }) {
     this.#clock = options.clock;
     this.#commands = options.commands;
     this.#desktops = options.desktops;
     this.#leases = options.leases;
+    this.#lostAfterMs = options.limits.lostAfterMs;
     this.#onReturned = options.onReturned;
     for (const row of this.#commands.allLive()) this.#arm(row);
     this.#commands.onChange(({ row }) => this.#arm(row));
@@ -69,11 +73,9 @@ export class Deadlines {
     const untilExpiry = row.startBy - this.#clock.now();
     if (row.status === 'queued') return untilExpiry;
     if (row.status === 'offered') {
-      // Only its desktop knows what became of it, and says so in its next sync.
-      if (this.#commands.wasOfferedBefore(row) && !isPlainOffer(row)) return untilExpiry;
       return Math.min(isPlainOffer(row) ? this.#leases.leftMs(row) : OFFER_TIMEOUT_MS, untilExpiry);
     }
-    if (row.status === 'running') return LOST_AFTER_MS - this.#silentMs(row);
+    if (row.status === 'running') return this.#lostAfterMs - this.#silentMs(row);
     return null;
   }
 
@@ -92,7 +94,7 @@ export class Deadlines {
     if (row.status === 'offered') {
       return this.#isTaken(row) ? null : { type: 'return' };
     }
-    if (row.status === 'running' && this.#silentMs(row) >= LOST_AFTER_MS) {
+    if (row.status === 'running' && this.#silentMs(row) >= this.#lostAfterMs) {
       return { type: 'lose', text: LOST_TEXT };
     }
     return null;
@@ -101,7 +103,7 @@ export class Deadlines {
   /** Whether the desktop has the offered command, as far as its contract lets one know. */
   #isTaken(row: CommandRow): boolean {
     if (isPlainOffer(row)) return this.#leases.leftMs(row) > 0;
-    return this.#commands.wasOfferedBefore(row) || this.#desktops.isHolding(row.desktopId, row.commandId);
+    return this.#desktops.isHolding(row.desktopId, row.commandId);
   }
 
   /** How long nothing has been heard that speaks for this run. */

@@ -25,12 +25,19 @@ interface Contact {
   /** Wall clock: since when it has been there without a break. */
   readonly since: number;
   /** Its last word, when that was a goodbye. */
-  readonly goodbye: Goodbye | null;
+  readonly goodbye: HeardGoodbye | null;
+  /** Its connection has died since, without a word. */
+  readonly silent: boolean;
 }
 
 interface Goodbye {
   readonly instanceId: string;
   readonly why: 'stopping' | 'asleep';
+}
+
+interface HeardGoodbye extends Goodbye {
+  /** Wall clock, to show. */
+  readonly at: number;
 }
 
 /** A session as it is shared with one project. */
@@ -60,9 +67,14 @@ export class DesktopBook {
 
   /**
    * Lets an instance in. A new one gets a higher epoch and replaces the one before; one that was replaced is refused
-   * with `session-replaced`. `durable` resolves when no restart can take the epoch back.
+   * with `session-replaced`, and so is one of the `predecessors`, which have ended though a sync of theirs may be late.
+   * `durable` resolves when no restart can take the epoch back.
    */
-  admit(desktopId: string, instanceId: string): { row: DesktopRow; replacedOther: boolean; durable: Promise<void> } {
+  admit(
+    desktopId: string,
+    instanceId: string,
+    predecessors: readonly string[] = [],
+  ): { row: DesktopRow; replacedOther: boolean; durable: Promise<void> } {
     const row = this.#row(desktopId);
     if (row.instanceId === instanceId) return { row, replacedOther: false, durable: this.#confirm(row, null) };
     if (row.replaced.includes(instanceId)) {
@@ -71,8 +83,14 @@ export class DesktopBook {
         'A newer instance of this desktop has connected, so this one must stop. If both are meant to run, give each a desktop token of its own.',
       );
     }
-    const replaced = row.instanceId === null ? row.replaced : [...row.replaced, row.instanceId].slice(-REPLACED_MAX);
-    const next: DesktopRow = { ...row, instanceId, replaced, epoch: row.epoch + 1 };
+    const replaced = new Set([...row.replaced, ...predecessors, ...(row.instanceId === null ? [] : [row.instanceId])]);
+    replaced.delete(instanceId);
+    const next: DesktopRow = {
+      ...row,
+      instanceId,
+      replaced: [...replaced].slice(-REPLACED_MAX),
+      epoch: row.epoch + 1,
+    };
     this.#unconfirmed.set(desktopId, next.epoch);
     return { row: next, replacedOther: true, durable: this.#confirm(next, this.#put(row, next)) };
   }
@@ -115,7 +133,7 @@ export class DesktopBook {
 
   /** The desktop's last word. */
   left(desktopId: string, transport: TransportName, goodbye: Goodbye): void {
-    this.#heard(desktopId, transport, goodbye);
+    this.#heard(desktopId, transport, { ...goodbye, at: this.#clock.now() });
   }
 
   /** Whether this instance has said that it stops. A request of it that comes later was overtaken on its way. */
@@ -124,15 +142,22 @@ export class DesktopBook {
     return goodbye?.why === 'stopping' && goodbye.instanceId === instanceId;
   }
 
-  #heard(desktopId: string, transport: TransportName, goodbye: Goodbye | null): void {
+  #heard(desktopId: string, transport: TransportName, goodbye: HeardGoodbye | null): void {
     const before = this.#contacts.get(desktopId);
     const at = this.#clock.now();
     const since = before !== undefined && this.#isOnline(before) ? before.since : at;
-    this.#contacts.set(desktopId, { at, monotonic: this.#clock.monotonic(), transport, since, goodbye });
+    const contact = { at, monotonic: this.#clock.monotonic(), transport, since, goodbye, silent: false };
+    this.#contacts.set(desktopId, contact);
   }
 
-  #isOnline({ monotonic, goodbye }: Contact): boolean {
-    return goodbye === null && this.#clock.monotonic() - monotonic < PRESENCE_MS;
+  /** The WebSocket that it used is dead. One that has come by another way since is none the less there. */
+  fellSilent(desktopId: string): void {
+    const contact = this.#contacts.get(desktopId);
+    if (contact?.transport === 'websocket') this.#contacts.set(desktopId, { ...contact, silent: true });
+  }
+
+  #isOnline({ monotonic, goodbye, silent }: Contact): boolean {
+    return goodbye === null && !silent && this.#clock.monotonic() - monotonic < PRESENCE_MS;
   }
 
   /** What the desktop said that it has, in its last sync. */
@@ -153,11 +178,13 @@ export class DesktopBook {
     const contact = this.#contacts.get(desktopId);
     if (!contact) return { online: false, since: null, transport: null, asleep: null, last_seen_at: null };
     const online = this.#isOnline(contact);
+    const { goodbye } = contact;
     return {
       online,
       since: online ? new Date(contact.since).toISOString() : null,
       transport: online ? contact.transport : null,
-      asleep: online ? false : contact.goodbye === null ? null : contact.goodbye.why === 'asleep',
+      asleep: online ? false : goodbye === null ? null : goodbye.why === 'asleep',
+      ...(goodbye?.why === 'asleep' && { asleep_since: new Date(goodbye.at).toISOString() }),
       last_seen_at: new Date(contact.at).toISOString(),
     };
   }

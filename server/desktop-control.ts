@@ -15,23 +15,34 @@ import type { CommandRow } from './rows.ts';
 export function createControlCall(options: DesktopCallsOptions) {
   const { commands, desktops, dispatcher, draining, held, ports, store } = options;
 
-  return async function control(input: ControlInput, context: CallContext): Promise<ControlAnswer> {
-    const { desktopId } = context;
-    desktops.contact(desktopId, context.transport);
-    // The last word before running waits for the disk, and looks at everything only then: also at who is live.
-    if (input.phase === 'starting') await store.synced();
-    if (input.epoch !== undefined && input.epoch < desktops.epoch(desktopId)) {
-      return { cancel: true, reason: 'session-replaced' };
+  async function control(input: ControlInput, context: CallContext): Promise<ControlAnswer> {
+    desktops.contact(context.desktopId, context.transport);
+    if (input.phase === 'starting') {
+      // What it starts is on disk, and looked at only then: also who is live.
+      await store.synced();
+      startIfWaiting(input, context);
+      // That it may run is on disk before it is said: no restart of the relay takes this word back.
+      await store.synced();
     }
-    const row = ownCommand(commands, input.command_id, desktopId);
+    if (isReplaced(input, context)) return { cancel: true, reason: 'session-replaced' };
+    const row = ownCommand(commands, input.command_id, context.desktopId);
     if (row === null) return { cancel: true, reason: 'unknown-command' };
-    const now = ports.clock.now();
-    if (isWaiting(row.status)) return startCommand(commands, row, { now, context, executionId: input.execution_id });
+    if (isWaiting(row.status)) return { cancel: true, reason: 'not-started' };
     if (row.executionId !== input.execution_id) return { cancel: true, reason: row.stopReason ?? 'ended' };
     const answer = controlAnswerOf(row);
     const holdMs = input.phase === 'running' ? grantHold(input.hold_ms, ports.random) : 0;
     return answer.cancel || holdMs === 0 ? answer : heldAnswer(row, context, holdMs);
-  };
+  }
+
+  function isReplaced({ epoch }: ControlInput, { desktopId }: CallContext): boolean {
+    return epoch !== undefined && epoch < desktops.epoch(desktopId);
+  }
+
+  function startIfWaiting(input: ControlInput, context: CallContext): void {
+    const row = isReplaced(input, context) ? null : ownCommand(commands, input.command_id, context.desktopId);
+    if (row === null || !isWaiting(row.status)) return;
+    startCommand(commands, row, { now: ports.clock.now(), context, executionId: input.execution_id });
+  }
 
   function heldAnswer({ commandId }: CommandRow, context: CallContext, holdMs: number): Promise<ControlAnswer> {
     if (draining.begun) throw shuttingDown();
@@ -47,19 +58,20 @@ export function createControlCall(options: DesktopCallsOptions) {
     dispatcher.controls.put(commandId, hold);
     return held.answerOf(context.desktopId, hold);
   }
+
+  return control;
 }
 
-/** Starts a waiting command, unless it is too late for it. */
+/** Starts a waiting command, or ends it when it is too late for it. Whoever says so waits for the disk before. */
 export function startCommand(
   commands: CommandBook,
   row: CommandRow,
   at: { now: number; context: CallContext; executionId: string | null },
-): ControlAnswer {
+): void {
   if (at.now >= row.startBy) {
     commands.apply(row.commandId, { type: 'expire', text: expiredText(row) });
-    return { cancel: true, reason: 'expired' };
+    return;
   }
   const event = { type: 'start', executionId: at.executionId } as const;
   commands.apply(row.commandId, event, { transport: at.context.transport });
-  return { cancel: false, reason: null };
 }

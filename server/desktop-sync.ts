@@ -31,7 +31,7 @@ export class SyncCall {
     else if (why !== undefined) desktops.left(desktopId, context.transport, { instanceId, why });
     desktops.setHolding(desktopId, input.holding);
     const refused = this.#takeShares(input, desktopId);
-    this.#returnLostOffers(desktopId, epoch);
+    this.#returnLostOffers(desktopId);
 
     const answerFor = (offered: OfferedCommand[]): SyncAnswer => ({
       epoch,
@@ -56,22 +56,21 @@ export class SyncCall {
 
   async #held(
     { capacity }: SyncInput,
-    { desktopId, signal, transport }: CallContext,
+    { desktopId, signal }: CallContext,
     granted: { holdMs: number; epoch: number; answerFor: (offered: OfferedCommand[]) => SyncAnswer },
   ): Promise<SyncAnswer> {
-    const { desktops, dispatcher, ports } = this.#options;
+    const { dispatcher, ports } = this.#options;
     const { holdMs, epoch, answerFor } = granted;
     const hold = new SyncHold({ clock: ports.clock, holdMs: keptMs(holdMs), signal, capacity, epoch, answerFor });
     dispatcher.syncs.put(desktopId, hold);
-    const answer = await hold.answer;
-    if (hold.end !== 'caller-gone') desktops.contact(desktopId, transport);
-    return answer;
+    // That it ends says nothing of the desktop: what is heard of it are its requests.
+    return hold.answer;
   }
 
   /** Lets the instance in, and settles what an older instance left behind. */
   async #admit(input: SyncInput, { desktopId, transport }: CallContext): Promise<number> {
     const { commands, desktops, dispatcher, ports } = this.#options;
-    const admitted = desktops.admit(desktopId, input.instance_id);
+    const admitted = desktops.admit(desktopId, input.instance_id, input.predecessors);
     const { epoch } = admitted.row;
     if (admitted.replacedOther) dispatcher.syncs.get(desktopId)?.fail(sessionReplaced());
     // In each sync, not only in the first: what an older instance ran may be held for a while by its name alone, until
@@ -101,14 +100,12 @@ export class SyncCall {
   }
 
   /** An offer that the desktop does not list was lost on the way: it goes into this same answer. */
-  #returnLostOffers(desktopId: string, epoch: number): void {
+  #returnLostOffers(desktopId: string): void {
     const { commands, desktops } = this.#options;
     for (const row of [...commands.live(desktopId)]) {
       // Not so one of the plain contract: it has a lease, and its desktop does not list anything.
       if (row.status !== 'offered' || isPlainOffer(row) || desktops.isHolding(desktopId, row.commandId)) continue;
-      // An older instance may run it, and only a relay that has ended knew. Never twice is worth more than at once.
-      const mayRun = (row.epoch ?? epoch) < epoch && commands.wasOfferedBefore(row);
-      commands.apply(row.commandId, mayRun ? { type: 'interrupt', text: RESTARTED_DURING_RUN } : { type: 'return' });
+      commands.apply(row.commandId, { type: 'return' });
     }
   }
 }

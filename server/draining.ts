@@ -58,9 +58,11 @@ export class Draining {
     const stepMs = Math.min(DRAIN_STEP_MS, DRAIN_SPREAD_MS / holds.length);
     for (const [index, hold] of holds.entries()) {
       if (index > 0) await pause(ports.clock, stepMs, NEVER);
+      // Nobody comes back to a relay that still sends others home: the call would cross the end of its WebSocket.
+      const restMs = (holds.length - 1 - index) * stepMs;
       // Each gets a slot of its own within the window, and a moment of its own within the slot.
       const slot = (index + ports.random.next()) / holds.length;
-      hold.answerWith({ ...hold.answerFor([]), next_sync_ms: Math.ceil(slot * this.#windowMs) });
+      hold.answerWith({ ...hold.answerFor([]), next_sync_ms: Math.ceil(restMs + slot * this.#windowMs) });
     }
     // An error and not an empty answer: those would be asked again at once, and an error is waited out.
     held.failAll(shuttingDown());

@@ -1,16 +1,35 @@
-/** What the owner's command line may ask of the running relay: tokens. Served on the local socket only. */
+/** What the owner's command line may ask of the running relay: tokens, and how it is. Served on the local socket only. */
 import { z } from 'zod';
 import { localTrpc } from '../protocol/host/local-calls.ts';
 import { answering } from '../protocol/trpc-errors.ts';
 import type { Access } from './access.ts';
+import { type ShownLimit, shownLimits } from './owner-limits.ts';
+import type { Relay } from './relay.ts';
 import type { TokenRow } from './rows.ts';
 
 /** A token without its hash, as it is shown. */
 export type ShownToken = Omit<TokenRow, 'hash'>;
 
+export interface RelayStatus {
+  readonly url: string;
+  readonly sockets: number;
+  readonly writable: boolean;
+  /** What is wrong with its disk; null while all is well. */
+  readonly trouble: string | null;
+  readonly limits: readonly ShownLimit[];
+}
+
+/** A relay that serves. */
+export interface RunningRelay {
+  readonly url: string;
+  readonly snapshot: Relay['snapshot'];
+}
+
 export interface RelayAdmin {
   /** Where the relay listens; null when it does not run. */
   address(): Promise<string | null>;
+  /** Null when it does not run. */
+  status(): Promise<RelayStatus | null>;
   createToken(request: {
     kind: 'agent' | 'desktop';
     name: string;
@@ -20,10 +39,11 @@ export interface RelayAdmin {
   revokeToken(idOrName: string): Promise<ShownToken | null>;
 }
 
-export function createRelayAdmin(access: Access, address: string | null): RelayAdmin {
+export function createRelayAdmin(access: Access, running: RunningRelay | null): RelayAdmin {
   const shown = ({ hash: _hash, ...row }: TokenRow): ShownToken => row;
   return {
-    address: async () => address,
+    address: async () => running?.url ?? null,
+    status: async () => (running === null ? null : statusOf(running)),
     async createToken(request) {
       const { token, row } = await access.createToken(request);
       return { token, row: shown(row) };
@@ -36,6 +56,11 @@ export function createRelayAdmin(access: Access, address: string | null): RelayA
   };
 }
 
+function statusOf({ url, snapshot }: RunningRelay): RelayStatus {
+  const { sockets, store, limits } = snapshot();
+  return { url, sockets, writable: store.writable, trouble: store.reason, limits: shownLimits(limits) };
+}
+
 const tokenRequestSchema = z.object({
   kind: z.enum(['agent', 'desktop']),
   name: z.string(),
@@ -46,6 +71,7 @@ export function createRelayLocalRouter(admin: RelayAdmin) {
   const { router, procedure } = localTrpc;
   return router({
     address: procedure.mutation(() => answering(admin.address())),
+    status: procedure.mutation(() => answering(admin.status())),
     createToken: procedure.input(tokenRequestSchema).mutation(({ input }) => answering(admin.createToken(input))),
     listTokens: procedure.mutation(() => answering(admin.listTokens())),
     revokeToken: procedure.input(z.string()).mutation(({ input }) => answering(admin.revokeToken(input))),

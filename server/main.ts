@@ -10,6 +10,7 @@ import { listenHttp } from './http-server.ts';
 import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
 import { rehearseServer } from './rehearsal.ts';
 import { createRelay } from './relay.ts';
+import type { RelayLimits } from './relay-limits.ts';
 import { RELAY_TABLES, type RelayTables } from './rows.ts';
 import { handleUpgrades } from './upgrades.ts';
 
@@ -18,6 +19,8 @@ export interface ServerOptions {
   readonly host: string;
   readonly port: number;
   readonly logLevel: LogLevel;
+  /** The owner's own numbers. */
+  readonly limits: Partial<RelayLimits>;
 }
 
 /** Runs until it is asked to stop. */
@@ -28,12 +31,12 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const directory = dataDirectory(options.data, 'server');
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
   const ports = { clock, random: systemRandom, ids: systemIds, log };
-  const relay = createRelay({ ports, store });
+  const relay = createRelay({ ports, store, limits: options.limits });
   try {
     await rehearseServer(ports);
     const { server, url } = await listenHttp(relay.fetch, options);
     handleUpgrades(server, { desktopOf: relay.access.desktopOf, draining: relay.draining, accept: relay.acceptSocket });
-    const admin = createRelayAdmin(relay.access, url);
+    const admin = createRelayAdmin(relay.access, { url, snapshot: relay.snapshot });
     const handler = localHandler(createRelayLocalRouter(admin));
     const local = await serveLocal(localSocketPath(directory), handler).catch((error: unknown) => {
       server.close();

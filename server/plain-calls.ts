@@ -78,19 +78,21 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
     desktops.contact(desktopId, context.transport);
     leases.sign(desktopId, input.command_id);
     await store.synced();
+    startIfWaiting(input, context);
+    // As in version 2: that it may run is on disk before it is said.
+    await store.synced();
     const row = ownCommand(commands, input.command_id, desktopId);
     if (row === null) return { cancel: true, reason: 'unknown-command' };
+    if (isWaiting(row.status)) return { cancel: true, reason: 'not-started' };
     const { execution_id = null } = input;
-    const now = ports.clock.now();
-    if (isWaiting(row.status)) {
-      const answer = startCommand(commands, row, { now, context, executionId: execution_id });
-      if (answer.cancel) return answer;
-      // No journal of the desktop stands behind this: if a relay that dies now forgot it, the command would run twice.
-      await store.synced();
-      return controlAnswerOf(commands.get(row.commandId) ?? row);
-    }
     const other = row.executionId !== null && execution_id !== null && row.executionId !== execution_id;
     return other ? { cancel: true, reason: row.stopReason ?? 'ended' } : controlAnswerOf(row);
+  }
+
+  function startIfWaiting(input: PlainControlInput, context: CallContext): void {
+    const row = ownCommand(commands, input.command_id, context.desktopId);
+    if (row === null || !isWaiting(row.status)) return;
+    startCommand(commands, row, { now: ports.clock.now(), context, executionId: input.execution_id ?? null });
   }
 
   async function complete(input: PlainCompleteInput, context: CallContext): Promise<PlainCompleteAnswer> {

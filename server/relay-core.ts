@@ -35,6 +35,8 @@ export interface RelayCore {
   readonly draining: () => boolean;
   /** Ends what this desktop holds: it may not come in any more. */
   endHeld(desktopId: string, error: RelayError): void;
+  /** The connection of this desktop is dead, and nobody said so. */
+  fellSilent(desktopId: string): void;
   /** Ends what is held and takes nothing new. */
   drain(): Promise<void>;
 }
@@ -46,7 +48,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
   const dispatcher = new Dispatcher({ commands, clock });
   const leases = new PlainLeases({ clock, commands });
   const onReturned = (desktopId: string) => dispatcher.dispatch(desktopId);
-  const deadlines = new Deadlines({ clock, commands, desktops, leases, onReturned });
+  const deadlines = new Deadlines({ clock, commands, desktops, leases, limits, onReturned });
   const retention = new Retention({ clock, log, commands, limits });
   const held = new HeldRequests(limits.heldPerDesktop);
   const waits = new HeldRequests(limits.waitsPerAgent);
@@ -62,7 +64,11 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
     calls: loggingFaults(createDesktopCalls(desktopBooks), ports),
     plainCalls: createPlainCalls({ ...desktopBooks, leases }),
     draining: () => draining.begun,
-    endHeld: (desktopId, error) => void dispatcher.syncs.get(desktopId)?.fail(error),
+    endHeld(desktopId, error) {
+      dispatcher.syncs.get(desktopId)?.fail(error);
+      held.failAllOf(desktopId, error);
+    },
+    fellSilent: (desktopId) => desktops.fellSilent(desktopId),
     async drain() {
       deadlines.stop();
       retention.stop();

@@ -1,21 +1,27 @@
-/** The limits that an owner may set to other numbers; why each is as it is, is said in `protocol/limits.ts`. */
+/** The limits that may be other numbers, by the owner (owner-limits.ts) or in a test; why each is as it is, is said in `protocol/limits.ts`. */
 import {
   HELD_PER_DESKTOP,
   KEY_RETENTION_MS,
+  LOST_AFTER_MS,
   QUEUED_PER_DESKTOP,
   QUEUED_PER_PROJECT,
   RUN_RETENTION_MS,
   RUNS_KEPT,
+  SOCKET_CLOSE_MS,
+  SOCKET_PONG_MS,
+  SOCKET_SILENCE_MS,
   START_BY_DEFAULT_MS,
   WAITS_PER_AGENT,
 } from '../protocol/limits.ts';
+import type { SocketTimes } from './desktop-socket.ts';
 
-export interface RelayLimits {
+export interface RelayLimits extends SocketTimes {
   readonly queuedPerDesktop: number;
   readonly queuedPerProject: number;
   readonly heldPerDesktop: number;
   readonly waitsPerAgent: number;
   readonly startByDefaultMs: number;
+  readonly lostAfterMs: number;
   readonly runRetentionMs: number;
   readonly runsKept: number;
   readonly keyRetentionMs: number;
@@ -27,7 +33,11 @@ export const DEFAULT_LIMITS: RelayLimits = {
   heldPerDesktop: HELD_PER_DESKTOP,
   waitsPerAgent: WAITS_PER_AGENT,
   startByDefaultMs: START_BY_DEFAULT_MS,
+  lostAfterMs: LOST_AFTER_MS,
   runRetentionMs: RUN_RETENTION_MS,
   runsKept: RUNS_KEPT,
   keyRetentionMs: KEY_RETENTION_MS,
+  socketSilenceMs: SOCKET_SILENCE_MS,
+  socketPongMs: SOCKET_PONG_MS,
+  socketCloseMs: SOCKET_CLOSE_MS,
 };

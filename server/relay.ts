@@ -6,10 +6,10 @@
  */
 import { createRelayRouter, type RelayHandlers, TRPC_PATH } from '../protocol/api.ts';
 import { RelayError } from '../protocol/errors.ts';
-import type { Ports, StateStore } from '../protocol/ports.ts';
+import type { Ports, StateStore, StoreStatus } from '../protocol/ports.ts';
 import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
 import type { AgentApi } from './agent-api.ts';
-import { DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
+import { type AcceptOptions, DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
 import { bearerOf, json, trpcErrorAnswer } from './http-answers.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openApiDocument } from './plain/openapi.ts';
@@ -22,15 +22,24 @@ import { createTrpcRoute, logged } from './trpc-route.ts';
 export interface Relay {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Takes over a WebSocket whose upgrade was granted to this desktop. */
-  readonly acceptSocket: (socket: ServerSocket, desktopId: string) => void;
+  readonly acceptSocket: (socket: ServerSocket, desktopId: string, options?: AcceptOptions) => void;
   /** True once {@link Relay.drain} was called. */
   readonly draining: () => boolean;
   readonly access: Access;
+  snapshot(): RelaySnapshot;
   readonly agents: AgentApi;
   /** What the desktops' routes call, once the caller is known and the input has its form. */
   readonly calls: RelayHandlers;
   /** Ends what is held, takes nothing new, and resolves when the store has everything. The caller closes the store. */
   drain(): Promise<void>;
+}
+
+/** How the relay is at this moment, for its owner. */
+export interface RelaySnapshot {
+  readonly limits: RelayLimits;
+  /** WebSockets of desktops that are open. */
+  readonly sockets: number;
+  readonly store: StoreStatus;
 }
 
 const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', '/api/v1/external-mcp', '/api/v1/external-mcp/']);
@@ -45,11 +54,12 @@ export interface RelayOptions {
 export function createRelay(options: RelayOptions): Relay {
   const { ports, store } = options;
   const { clock, log } = ports;
-  const core = createRelayCore({ ports, store, limits: { ...DEFAULT_LIMITS, ...options.limits } });
+  const limits: RelayLimits = { ...DEFAULT_LIMITS, ...options.limits };
+  const core = createRelayCore({ ports, store, limits });
   const { agents, calls, draining } = core;
   const access = createAccess({ store, ports, onRevoked: endHeld });
   const router = createRelayRouter(calls);
-  const sockets = new DesktopSockets({ router, log });
+  const sockets = new DesktopSockets({ router, clock, log, times: limits, onSilent: core.fellSilent });
   const mcp = createMcpEndpoint({ api: agents, authenticate: access.agentOf, log, clock });
   const trpc = createTrpcRoute({ router, authenticate: desktopOf, log });
   const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: desktopOf, log });
@@ -98,12 +108,17 @@ export function createRelay(options: RelayOptions): Relay {
 
   async function drain(): Promise<void> {
     await core.drain();
-    await store.synced();
-    sockets.closeAll();
+    // Also when the disk refuses: what waits for it is told so, and the desktops go elsewhere.
+    try {
+      await store.synced();
+    } finally {
+      await sockets.closeAll();
+    }
   }
 
-  const acceptSocket: Relay['acceptSocket'] = (socket, desktopId) => sockets.accept(socket, desktopId);
-  return { fetch, acceptSocket, draining, access, agents, calls, drain };
+  const acceptSocket: Relay['acceptSocket'] = (socket, desktopId, how) => sockets.accept(socket, desktopId, how);
+  const snapshot = () => ({ limits, sockets: sockets.size, store: store.status() });
+  return { fetch, acceptSocket, draining, access, snapshot, agents, calls, drain };
 }
 
 function unauthorized(): RelayError {

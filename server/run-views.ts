@@ -10,12 +10,14 @@ import type { ActiveRun, RunTiming, RunView, VisibleStatus } from './agent-api.t
 import type { CommandBook } from './command-book.ts';
 import type { DesktopBook } from './desktop-book.ts';
 import type { CommandRow, RelayTables } from './rows.ts';
+import type { RunEvidence } from './run-evidence.ts';
 
 export interface RunViewsOptions {
   readonly clock: Clock;
   readonly store: StateStore<RelayTables>;
   readonly commands: CommandBook;
   readonly desktops: DesktopBook;
+  readonly evidence: RunEvidence;
 }
 
 export class RunViews {
@@ -27,7 +29,7 @@ export class RunViews {
 
   /** The run as it was when the row was taken: what has happened since may not be on disk yet. */
   async of(row: CommandRow): Promise<RunView> {
-    const { commands, desktops } = this.#options;
+    const { commands, desktops, evidence } = this.#options;
     return {
       command_id: row.commandId,
       project_id: row.projectId,
@@ -36,6 +38,7 @@ export class RunViews {
       execution_id: row.executionId,
       cancel_requested: row.cancelRequestedAt !== null,
       ahead: isWaiting(row.status) ? commands.waitingAhead(row.desktopId, row) : null,
+      check_after_seconds: evidence.checkAfterSeconds(row),
       start_by: isoOf(row.startBy),
       desktop: desktops.presence(row.desktopId),
       timing: timingOf(row),

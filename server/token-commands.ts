@@ -68,6 +68,7 @@ async function withAdmin<T>(data: string | undefined, use: (admin: RelayAdmin) =
   const client = localClient<RelayLocalRouter>(directory);
   const remote: RelayAdmin = {
     address: () => client.address.mutate(),
+    status: () => client.status.mutate(),
     createToken: (request) => client.createToken.mutate(request),
     listTokens: () => client.listTokens.mutate(),
     revokeToken: (idOrName) => client.revokeToken.mutate(idOrName),

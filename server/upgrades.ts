@@ -5,6 +5,7 @@
  * refusal is a complete HTTP answer.
  */
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { TRPC_PATH } from '../protocol/api.ts';
@@ -12,7 +13,7 @@ import { asRelayError, ERRORS, RelayError } from '../protocol/errors.ts';
 import { BODY_BYTES, RETRY_AFTER_SECONDS } from '../protocol/limits.ts';
 import { namedVersions, PROTOCOL_HEADER, refuseUnservedVersion, SERVED_VERSIONS } from '../protocol/versions.ts';
 import type { DesktopPrincipal } from './access.ts';
-import type { ServerSocket } from './desktop-sockets.ts';
+import type { AcceptOptions, ServerSocket } from './desktop-sockets.ts';
 import { bearerOf } from './http-answers.ts';
 
 /** What decides whether an upgrade is granted. */
@@ -22,7 +23,7 @@ export interface UpgradeGate {
 }
 
 export interface UpgradeOptions extends UpgradeGate {
-  readonly accept: (socket: ServerSocket, desktopId: string) => void;
+  readonly accept: (socket: ServerSocket, desktopId: string, options: AcceptOptions) => void;
 }
 
 export function handleUpgrades(server: Server, options: UpgradeOptions): void {
@@ -38,7 +39,7 @@ export function handleUpgrades(server: Server, options: UpgradeOptions): void {
     }
     sockets.handleUpgrade(request, raw, head, (socket) => {
       raw.off('error', ignore);
-      options.accept(socket, caller.desktopId);
+      options.accept(socket, caller.desktopId, { bytesRead: () => (raw as Socket).bytesRead });
     });
   });
 }

@@ -4,6 +4,7 @@
  */
 import { createAgent } from '../../desktop-agent/agent.ts';
 import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
+import { createHttpClient } from '../../desktop-agent/dialer/http-client.ts';
 import { openSocket } from '../../desktop-agent/dialer/open-socket.ts';
 import type { GraphLibrary, LocalSession } from '../../desktop-agent/graph-library.ts';
 import type { ModeName } from '../../desktop-agent/modes.ts';
@@ -56,7 +57,7 @@ const dialers = createDialers({
   url,
   token: () => token,
   clock: systemClock,
-  fetch: globalThis.fetch,
+  ...createHttpClient({ clock: systemClock, environment: process.env }),
   open: openSocket,
 });
 const agent = createAgent({ ports, dialers, store, engine, library, mode });

@@ -21,7 +21,8 @@ export function simulatedSocket(options: {
   return (_url, headers, events) => {
     const toRelay = orderedWire(clock, delayMs);
     const toDesktop = orderedWire(clock, delayMs);
-    const server = new ServerEnd(toDesktop, events);
+    const ping = () => toDesktop(() => toRelay(() => server.emit('pong')));
+    const server: ServerEnd = new ServerEnd({ wire: toDesktop, ping, events });
     let over = false;
     toRelay(() => {
       const desktop = relay.access.desktopOf(headers.authorization?.replace('Bearer ', '') ?? '');
@@ -57,11 +58,14 @@ class ServerEnd extends EventEmitter {
   readyState = OPEN;
   readonly #wire: (deliver: () => void) => void;
   readonly #events: SocketEvents;
+  /** Whatever program is behind it, a WebSocket answers by itself. */
+  readonly ping: () => void;
 
-  constructor(wire: (deliver: () => void) => void, events: SocketEvents) {
+  constructor(given: { wire: (deliver: () => void) => void; ping: () => void; events: SocketEvents }) {
     super();
-    this.#wire = wire;
-    this.#events = events;
+    this.#wire = given.wire;
+    this.#events = given.events;
+    this.ping = given.ping;
   }
 
   send(text: string): void {

@@ -2,9 +2,11 @@
 import type { Dialers } from '../transports.ts';
 import { createHttpDialer, type HttpDialerOptions } from './http-dialer.ts';
 import { createSocketDialer } from './socket-dialer.ts';
-import type { OpenSocket } from './socket-link.ts';
+import type { SocketLinkOptions } from './socket-link.ts';
 
-export function createDialers(options: Omit<HttpDialerOptions, 'transport'> & { readonly open: OpenSocket }): Dialers {
+export type DialersOptions = Omit<HttpDialerOptions, 'transport'> & SocketLinkOptions;
+
+export function createDialers(options: DialersOptions): Dialers {
   return {
     'long-poll': createHttpDialer({ ...options, transport: 'long-poll' }),
     websocket: createSocketDialer(options),

@@ -8,6 +8,7 @@ import { TRPCClientError, type TRPCLink } from '@trpc/client';
 import { observable } from '@trpc/server/observable';
 import { type RelayRouter, TRPC_PATH } from '../../protocol/api.ts';
 import { type ErrorCode, RelayError } from '../../protocol/errors.ts';
+import { SOCKET_PING_MS, SOCKET_PONG_MS } from '../../protocol/limits.ts';
 import type { Clock, Timer } from '../../protocol/ports.ts';
 import { PROTOCOL_HEADER, PROTOCOL_VERSION } from '../../protocol/versions.ts';
 
@@ -33,14 +34,21 @@ export interface SocketLinkOptions {
   readonly token: () => string;
   readonly clock: Clock;
   readonly open: OpenSocket;
+  /** Where a test has no time for the real ones. */
+  readonly times?: LinkTimes;
 }
+
+export interface LinkTimes {
+  /** After this much silence a sign of life is asked for. */
+  readonly pingMs: number;
+  /** Any frame must come within this after that. */
+  readonly pongMs: number;
+}
+
+const TIMES: LinkTimes = { pingMs: SOCKET_PING_MS, pongMs: SOCKET_PONG_MS };
 
 /** An upgrade that takes longer has failed. */
 const OPEN_MS = 10_000;
-/** After this much silence a sign of life is asked for, so that a connection that died without a word is found. */
-const PING_MS = 10_000;
-/** Any frame must come within this after a ping. Longer: a dead connection is found later. */
-const PONG_MS = 5_000;
 /** Pings are not sent more often than this, whatever the path does with silent connections. */
 const PING_MIN_MS = 2_000;
 /** Pings come after this share of the silence that a path has cut: a lost one may be sent again. */
@@ -69,7 +77,7 @@ export interface RenewableLink {
 }
 
 export function renewableSocketLink(options: SocketLinkOptions): RenewableLink {
-  const lessons = new PathLessons();
+  const lessons = new PathLessons(options.times ?? TIMES);
   let connection: Connection | null = null;
   const current = (): Connection => {
     if (connection === null || connection.ended) connection = new Connection(options, lessons);
@@ -111,9 +119,15 @@ export function renewableSocketLink(options: SocketLinkOptions): RenewableLink {
 /** What the connections of this desktop have taught about the path. */
 class PathLessons {
   /** Silence after which a sign of life is asked for. */
-  pingMs = PING_MS;
+  pingMs: number;
+  readonly pongMs: number;
   /** Frames of this length end the connection, so they are not sent again. */
   tooLargeChars = Number.POSITIVE_INFINITY;
+
+  constructor({ pingMs, pongMs }: LinkTimes) {
+    this.pingMs = pingMs;
+    this.pongMs = pongMs;
+  }
 
   /** Many proxies cut what has been silent for some seconds. It need not be silent for that long. */
   cutAfter(silenceMs: number): void {
@@ -209,7 +223,7 @@ class Connection {
         return;
       }
       this.#socket.send('PING');
-      this.#timer = this.#clock.after(PONG_MS, () => {
+      this.#timer = this.#clock.after(this.#lessons.pongMs, () => {
         // When it died is not known: somewhere before the ping, at the latest.
         this.#lessons.cutAfter(this.#lessons.pingMs);
         this.#end('it fell silent');

@@ -10,6 +10,7 @@ import type { AgentApi } from '../agent-api.ts';
 import { markInexact } from '../exact-json.ts';
 import { readJsonBody } from './body.ts';
 import { type Authenticate, identify, refusalFor, toolCallsOf } from './gate.ts';
+import { OpenCalls } from './open-calls.ts';
 import { RPC, refuse, withCharset } from './responses.ts';
 import { createServing } from './serving.ts';
 
@@ -30,7 +31,8 @@ export interface McpEndpoint {
 
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
-  const serve = createServing({ api, clock, log, version });
+  const openCalls = new OpenCalls();
+  const serve = createServing({ api, clock, log, version, openCalls });
 
   async function answer(request: Request): Promise<Response> {
     const identity = identify(request, authenticate);
@@ -42,6 +44,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     if ('refusal' in body) return refuse(body.refusal);
     for (const { input } of toolCallsOf(json)) markInexact(input, body.inexact);
     const agent = identity.kind === 'agent' ? identity.agent : null;
+    if (agent !== null) openCalls.takeBack(agent.agentId, json);
     return serve({ request, body: json, agent, mayHold: mayHold(json) });
   }
 

@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { cleanText } from '../../protocol/text.ts';
 import type { AgentPrincipal } from '../agent-api.ts';
+import type { OpenCalls } from './open-calls.ts';
 import { callTool, type ToolCallPorts } from './tool-call.ts';
 import { TOOLS } from './tools.ts';
 
@@ -29,6 +30,7 @@ export interface Exchange {
 export interface ServingOptions extends ToolCallPorts {
   /** What clients see as the server's version. */
   readonly version: string;
+  readonly openCalls: OpenCalls;
 }
 
 /** The tools change with the program only; clients of the 2026 era may keep the list, and share it, for so long. */
@@ -96,7 +98,11 @@ function createServer(options: ServingOptions, agent: AgentPrincipal | null): Se
   server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
     // The gate lets no call through without a token. Should it ever, nothing may run.
     if (agent === null) throw new Error('A tool call without an agent reached the server.');
-    return callTool(options, { agent, signal: mcpReq.signal }, { name: params.name, input: params.arguments ?? {} });
+    const { agentId } = agent;
+    const requested = { name: params.name, input: params.arguments ?? {} };
+    return options.openCalls.run({ agentId, id: mcpReq.id, signal: mcpReq.signal }, (signal) =>
+      callTool(options, { agent, signal }, requested),
+    );
   });
   return server;
 }

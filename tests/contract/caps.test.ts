@@ -142,3 +142,31 @@ t.test(
     t.equal((await list()).active_runs, undefined);
   },
 );
+
+t.test('a run is lost after the time that the owner chose, and not before', async (t) => {
+  const lostAfterMs = 60 * SECOND;
+  const world = await createTestRelay({ limits: { lostAfterMs } });
+  await world.settle(world.trpc('sync', syncInput()));
+  const { command_id } = await startRun(world);
+  await world.settle(world.trpc('sync', syncInput()));
+  const control = { command_id, execution_id: uuid(7), phase: 'starting', hold_ms: 0 };
+  await world.settle(world.trpc('control', control));
+  await world.clock.advance(lostAfterMs - 10);
+  t.equal((await readRun(world, command_id)).status, 'running');
+  await world.clock.advance(20);
+  t.equal((await readRun(world, command_id)).status, 'lost');
+});
+
+t.test('a revoked token ends all that its desktop has held, and nobody else’s', async (t) => {
+  const world = await createTestRelay({ desktops: 2 });
+  const hold = { hold_ms: 20 * SECOND };
+  const own = [world.trpc('sync', syncInput(hold)), world.trpc('probe', hold), world.trpc('probe', hold)];
+  const other = world.trpc('probe', hold, { desktop: 1 });
+  await world.clock.advance(SECOND);
+  const before = world.clock.monotonic();
+  await world.settle(world.relay.access.revokeToken('d1'));
+  for (const answer of own)
+    t.match(await answer, { status: 401, body: { error: { data: { relayCode: 'unauthorized' } } } });
+  t.equal(world.clock.monotonic(), before);
+  t.equal((await world.settle(other)).status, 200);
+});

@@ -40,6 +40,8 @@ export interface TestRelay {
   readonly refuseWrites: (reason: string | null) => void;
   /** A kill: what a new relay would find on its disk. */
   readonly crash: () => MemoryImage;
+  /** The disk refuses from now on, for this reason. */
+  readonly failWrites: (reason: string | null) => void;
 }
 
 export interface From {
@@ -110,6 +112,7 @@ export async function createTestRelay(options: TestRelayOptions = {}): Promise<T
     settle: (promise) => clock.settle(promise),
     refuseWrites: (reason) => store.failWrites(reason),
     crash: () => store.crash(),
+    failWrites: (reason) => store.failWrites(reason),
   };
 }
 

@@ -156,3 +156,61 @@ t.test('nothing is shared by default, and what is shared survives a kill', async
   t.same(reborn.relay.syncs[before]?.projects, desktop.relay.syncs[0]?.projects);
   t.equal(reborn.relay.syncs[before]?.projects[0]?.sessions.length, 1);
 });
+t.test('a kill between the ack and its answer loses nothing when the relay had not let the run start', async (t) => {
+  const desktop = await startDesktop();
+  const offered = command();
+  desktop.relay.onControl = ({ phase }, signal) =>
+    phase === 'starting' ? taken(signal) : Promise.resolve({ cancel: true, reason: 'not-started' });
+  desktop.relay.offer(offered);
+  await desktop.clock.advance(500);
+  const before = desktop.relay.syncs.length;
+  const reborn = await restartDesktop(desktop);
+  t.same(desktop.relay.syncs[before]?.holding, [offered.command_id], 'nobody else gets it while it is in doubt');
+  reborn.relay.onControl = async () => undefined;
+  await reborn.clock.advance(1_000);
+  t.same(reborn.relay.syncs.at(-1)?.holding, [], 'the relay hears at once that it may offer it again');
+  reborn.relay.offer(offered);
+  await reborn.clock.advance(5_000);
+  t.same(ids(reborn.ran), [offered.command_id]);
+  t.match(reborn.relay.completions, [{ status: 'completed' }]);
+});
+
+t.test('what became of an interrupted run is asked until the relay answers, and not run meanwhile', async (t) => {
+  const desktop = await startDesktop();
+  const offered = command();
+  desktop.relay.onControl = (_, signal) => taken(signal);
+  desktop.relay.offer(offered);
+  await desktop.clock.advance(500);
+  desktop.relay.onControl = async () => {
+    throw new Error('no network');
+  };
+  const reborn = await restartDesktop(desktop);
+  reborn.relay.offer(offered);
+  await reborn.clock.advance(60_000);
+  t.equal(reborn.ran.length, 0);
+  t.same(reborn.agent.snapshot().holding, [offered.command_id]);
+  reborn.relay.onControl = async () => ({ cancel: true, reason: 'cancelled' });
+  await reborn.clock.advance(60_000);
+  t.match(reborn.relay.completions, [{ command_id: offered.command_id, status: 'cancelled' }]);
+});
+
+t.test('a desktop names the starts before it until it has an answer, the latest first, and not for ever', async (t) => {
+  let desktop = await startDesktop();
+  await desktop.clock.advance(1);
+  const own: string[] = [];
+  for (let start = 0; start < 12; start++) {
+    own.unshift(desktop.relay.syncs.at(-1)!.instance_id);
+    await desktop.clock.advance(1_000);
+    desktop = await restartDesktop(desktop);
+  }
+  const last = desktop.relay.syncs.filter(({ instance_id }) => !own.includes(instance_id));
+  t.same(last[0]?.predecessors, own.slice(0, 8));
+  t.ok(last.length > 1);
+  t.notOk(last.slice(1).some((sync) => 'predecessors' in sync));
+  t.equal(desktop.store.rows('instance').size, 9);
+});
+
+/** What a fetch does that is never answered: it fails when it is taken back. */
+function taken(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('taken back'))));
+}

@@ -97,18 +97,45 @@ t.test('a drain does not hang on a relay that is gone: what is left stays on dis
   t.equal(reborn.agent.snapshot().outbox.pending, 0);
 });
 
-t.test('an ack that has no answer does not keep a desktop from stopping', async (t) => {
-  const { clock, relay, agent, ran } = await startDesktop();
+t.test(
+  'an ack that has no answer keeps a desktop from stopping for a second, and is settled by the next start',
+  async (t) => {
+    const desktop = await startDesktop();
+    const { clock, relay, agent, ran } = desktop;
+    const offered = command();
+    relay.onControl = async ({ command_id }, signal) => {
+      if (command_id === offered.command_id) await aborted(signal);
+      return undefined;
+    };
+    relay.offer(offered);
+    await clock.advance(1_000);
+    await clock.settle(agent.drain(GRACE));
+    t.equal(clock.monotonic(), 2_000);
+    t.equal(ran.length, 0);
+    relay.onControl = async ({ phase }) => (phase === 'running' ? { cancel: true, reason: 'not-started' } : undefined);
+    const reborn = await restartDesktop(desktop);
+    await clock.advance(1_000);
+    relay.onControl = async () => undefined;
+    relay.offer(offered);
+    await clock.advance(5_000);
+    t.same(ids(reborn.ran), [offered.command_id], 'the relay had not let it start, so it runs');
+    t.match(relay.completions, [{ status: 'completed' }]);
+  },
+);
+
+t.test('an ack that is answered while the desktop stops is kept to: what may run, runs and is reported', async (t) => {
+  const { clock, relay, agent, ran } = await startDesktop({ runMs: 3_000 });
+  const answer = Promise.withResolvers<undefined>();
+  relay.onControl = ({ phase }) => (phase === 'starting' ? answer.promise : Promise.resolve(undefined));
   const offered = command();
-  relay.onControl = async ({ command_id }, signal) => {
-    if (command_id === offered.command_id) await aborted(signal);
-    return undefined;
-  };
   relay.offer(offered);
   await clock.advance(1_000);
-  await clock.settle(agent.drain(GRACE));
-  t.equal(clock.monotonic(), 1_000);
-  t.equal(ran.length, 0);
+  const drained = agent.drain(GRACE);
+  await clock.advance(500);
+  answer.resolve(undefined);
+  await clock.settle(drained);
+  t.match(ran, [{ commandId: offered.command_id, status: 'completed' }]);
+  t.match(relay.completions, [{ status: 'completed' }]);
 });
 
 /** What a fetch does that is never answered: it fails when it is taken back. */

@@ -35,6 +35,7 @@ export interface Call {
 }
 
 let commands = 0;
+let starts = 0;
 
 export function command(changes: Partial<OfferedCommand> = {}): OfferedCommand {
   const command_id = `00000000-0000-4000-8000-${String(++commands).padStart(12, '0')}`;
@@ -132,6 +133,7 @@ export class ScriptedRelay implements Dialer {
     const gone = () => over.abort();
     this.#news.add(look);
     signal.addEventListener('abort', gone, { once: true });
+    if (signal.aborted) gone();
     look();
     await pause(this.#clock, holdMs, over.signal);
     this.#news.delete(look);
@@ -215,7 +217,8 @@ export async function restartDesktop(killed: Desktop, changes: DesktopOptions = 
 
 async function begin(desktop: Desktop): Promise<Desktop> {
   const ended = desktop.agent.run();
-  await desktop.clock.advance(0);
+  // It writes down that it starts before it says a word.
+  await desktop.clock.advance(desktop.options.syncDelayMs ?? 0);
   return { ...desktop, ended };
 }
 
@@ -236,7 +239,7 @@ function assemble(
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
   // Full jitter at its worst, so that pauses are the bounds themselves.
   const random = { next: () => 0.999_999 };
-  const ids = seededIds(seededRandom(clock.events + ran.length + 1));
+  const ids = seededIds(seededRandom(++starts));
   const ports: Ports = { clock, random, ids, log };
   const store = createMemoryState<DesktopTables>({
     tables: DESKTOP_TABLES,

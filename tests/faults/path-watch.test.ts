@@ -13,7 +13,7 @@ function watched() {
     clock,
     () => world.network,
     (reason) => seen.push(reason),
-  );
+  ).stop;
   return world;
 }
 

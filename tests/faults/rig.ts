@@ -9,6 +9,7 @@ import { type Agent, createAgent } from '../../desktop-agent/agent.ts';
 import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
 import { createHttpClient } from '../../desktop-agent/dialer/http-client.ts';
 import { openSocket } from '../../desktop-agent/dialer/open-socket.ts';
+import type { LinkTimes } from '../../desktop-agent/dialer/socket-link.ts';
 import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { Engine, GraphRun, RunOutcome } from '../../desktop-agent/ports.ts';
 import type { DesktopTables } from '../../desktop-agent/rows.ts';
@@ -18,7 +19,7 @@ import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, LogFields, Ports, Random } from '../../protocol/ports.ts';
 import type { AgentPrincipal, RunView } from '../../server/agent-api.ts';
 import { listenHttp } from '../../server/http-server.ts';
-import { createRelay, type Relay } from '../../server/relay.ts';
+import { createRelay, type Relay, type RelayOptions } from '../../server/relay.ts';
 import type { RelayTables } from '../../server/rows.ts';
 import { handleUpgrades } from '../../server/upgrades.ts';
 import { libraryOf, PROJECT } from './one-graph.ts';
@@ -48,10 +49,12 @@ export interface RelayRig {
   restart(options?: { downMs?: number; gracefully?: boolean }): Promise<void>;
 }
 
-export async function startRelay(t: Teardown): Promise<RelayRig> {
+type RelayRigOptions = Pick<RelayOptions, 'limits'>;
+
+export async function startRelay(t: Teardown, options: RelayRigOptions = {}): Promise<RelayRig> {
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log: SILENT };
   let store: MemoryState<RelayTables> = createMemoryState<RelayTables>({ clock: systemClock });
-  let running = await serve(ports, store, 0);
+  let running = await serve({ ...options, ports, store }, 0);
   const { port, url } = running;
   const { token } = await running.relay.access.createToken({ kind: 'agent', name: 'caller', projects: [PROJECT] });
   const caller = (): AgentPrincipal => running.relay.access.agentOf(token)!;
@@ -90,14 +93,14 @@ export async function startRelay(t: Teardown): Promise<RelayRig> {
       await running.kill();
       store = createMemoryState<RelayTables>({ clock: systemClock, restore: store.crash() });
       await later(downMs);
-      running = await serve(ports, store, port);
+      running = await serve({ ...options, ports, store }, port);
     },
   };
   return rig;
 }
 
-async function serve(ports: Ports, store: MemoryState<RelayTables>, port: number) {
-  const relay = createRelay({ ports, store });
+async function serve(options: RelayOptions, port: number) {
+  const relay = createRelay(options);
   const { server, url } = await listenHttp(relay.fetch, { host: '127.0.0.1', port });
   handleUpgrades(server, { desktopOf: relay.access.desktopOf, draining: relay.draining, accept: relay.acceptSocket });
   const sockets = new Set<Socket>();
@@ -138,6 +141,8 @@ export interface DesktopRigOptions {
   readonly token: string;
   readonly mode?: ModeName;
   readonly slots?: number;
+  /** When it gives a WebSocket up; the production ones take half a minute. */
+  readonly times?: LinkTimes;
   /** What a run does; it ends at once with its arguments when this is missing. */
   readonly perform?: (run: GraphRun) => Promise<unknown>;
   /** Backoffs are this share of their bound; without it they are jittered as in production. */
@@ -160,6 +165,7 @@ export async function startDesktop(t: Teardown, options: DesktopRigOptions): Pro
       clock: systemClock,
       ...createHttpClient({ clock: systemClock, environment: process.env }),
       open: openSocket,
+      ...(options.times && { times: options.times }),
     }),
     store: createMemoryState<DesktopTables>(),
     engine: countingEngine(runs, options.perform ?? (async (run) => run.args)),

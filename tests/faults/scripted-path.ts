@@ -160,7 +160,10 @@ export interface PathLog {
 }
 
 /** A whole desktop that shares nothing, at the near end of the path. It runs until the test ends its clock. */
-export function desktopOn(path: ScriptedPath, options: { mode?: ModeName; network?: () => string } = {}) {
+export function desktopOn(
+  path: ScriptedPath,
+  options: { mode?: ModeName; network?: () => string; holdMs?: number } = {},
+) {
   const random = seededRandom(1);
   const lines: PathLog[] = [];
   const line = (event: string, fields: LogFields = {}) => void lines.push({ event, fields });
@@ -174,6 +177,7 @@ export function desktopOn(path: ScriptedPath, options: { mode?: ModeName; networ
     library: { list: () => [], load: async () => null },
     mode: options.mode ?? 'auto',
     ...(options.network && { network: options.network }),
+    ...(options.holdMs !== undefined && { holdMs: options.holdMs }),
   });
   const ended = agent.run();
   return { agent, ended, lines };

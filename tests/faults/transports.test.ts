@@ -240,3 +240,34 @@ t.test('a desktop that is held to one transport never leaves it', async (t) => {
   t.match(agent.snapshot().transport, { transport: 'long-poll', reason: 'the owner chose it' });
   t.same([...new Set(path.requests.map(({ over }) => over))], ['long-poll']);
 });
+
+for (const mode of ['auto', 'websocket'] as const) {
+  t.test(`no hold is longer than the owner wants, and a shorter one is no fallback (${mode})`, async (t) => {
+    const path = new ScriptedPath(new VirtualClock());
+    const { agent } = desktopOn(path, { mode, holdMs: 6 * SECOND });
+    await path.clock.advance(20 * MINUTE);
+    t.match(agent.snapshot(), {
+      transport: { hold_ms: 6 * SECOND, retry_in_ms: null },
+      limits: { hold_ms: 6 * SECOND },
+    });
+    t.equal(Math.max(...path.requests.map(({ holdMs }) => holdMs)), 6 * SECOND);
+    t.notOk(
+      path.requests.some(({ call }) => call === 'probe'),
+      'nothing better is looked for',
+    );
+  });
+}
+
+t.test(
+  'an owner’s shorter hold that is cut all the same leads to a WebSocket, and is asked for again later',
+  async (t) => {
+    const path = new ScriptedPath(new VirtualClock());
+    Object.assign(path, { cutAfterMs: 5 * SECOND });
+    const { agent } = desktopOn(path, { holdMs: 9 * SECOND });
+    await path.clock.advance(MINUTE);
+    t.match(agent.snapshot().transport, { transport: 'websocket', hold_ms: 9 * SECOND });
+    path.cutAfterMs = Number.POSITIVE_INFINITY;
+    await path.clock.advance(6 * MINUTE);
+    t.match(agent.snapshot().transport, { transport: 'long-poll', hold_ms: 9 * SECOND });
+  },
+);

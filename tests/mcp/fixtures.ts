@@ -55,6 +55,7 @@ export function runView(changes: Partial<RunView> = {}): RunView {
     execution_id: null,
     cancel_requested: false,
     ahead: 0,
+    check_after_seconds: 10,
     start_by: '2026-11-09T10:00:00.000Z',
     desktop: {
       online: true,

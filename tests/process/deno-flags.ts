@@ -34,9 +34,9 @@ const LIBRARY_VARIABLES = [
   'GITLAB_CI',
   'CIRCLECI',
 ];
-const SERVER_VARIABLES = ['GRAPH_RELAY_DATA', 'GRAPH_RELAY_URL', ...LIBRARY_VARIABLES];
+const SERVER_VARIABLES = ['GRAPH_RELAY_*', ...LIBRARY_VARIABLES];
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY'];
-const DESKTOP_VARIABLES = ['GRAPH_RELAY_TOKEN', 'GRAPH_RELAY_CA', ...PROXY_VARIABLES, ...SERVER_VARIABLES];
+const DESKTOP_VARIABLES = [...PROXY_VARIABLES, ...SERVER_VARIABLES];
 
 export function denoServerFlags({ data, address }: DenoPlaces): string[] {
   return [

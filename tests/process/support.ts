@@ -140,8 +140,7 @@ export async function run(t: Test, args: readonly string[], options: LaunchOptio
 
 /** Ours, without what would reach the children from the shell of whoever runs the tests. */
 export function cleanEnvironment(): Record<string, string | undefined> {
-  const { GRAPH_RELAY_DATA: _data, GRAPH_RELAY_URL: _url, GRAPH_RELAY_TOKEN: _token, ...rest } = process.env;
-  return rest;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GRAPH_RELAY_')));
 }
 
 /** A new folder outside the repository, removed after the test. Its path is short: Unix sockets need that. */

@@ -1,7 +1,18 @@
 /** One live instance per desktop: epochs, replacement, what an instance left behind, and restarts of the relay. */
 import t from 'tap';
 import { RESTARTED_DURING_RUN } from '../../protocol/texts.ts';
-import { cancel, connectedSite, offeredIds, queue, read, restarted, rowOf, runRequest, startedRun } from './support.ts';
+import {
+  cancel,
+  connectedSite,
+  offeredIds,
+  pending,
+  queue,
+  read,
+  restarted,
+  rowOf,
+  runRequest,
+  startedRun,
+} from './support.ts';
 
 t.test('a newer instance gets a higher epoch, and the older one is told that it was replaced', async (t) => {
   const { desk } = await connectedSite();
@@ -110,19 +121,51 @@ t.test('a command that was offered when the relay was killed goes to the desktop
   t.same(offeredIds(await desk.at(after).sync()), [command_id]);
 });
 
-t.test('a relay that was killed right after it let a run begin finds the run again', async (t) => {
+t.test('what may run is on disk before the desktop is told, so a relay that is killed then knows of it', async (t) => {
   const { site, agent, desk } = await connectedSite({ syncDelayMs: 50 });
   const { command_id } = await queue(site, agent);
   await desk.sync();
   t.match((await desk.control(command_id)).data, { cancel: false });
-  // The start is in memory only: the desktop knows more than the disk.
   const after = restarted(site);
-  t.not(rowOf(after, command_id).status, 'running');
   const executionId = desk.execution(command_id);
+  t.match(rowOf(after, command_id), { status: 'running', executionId });
   const ask = { execution_id: executionId, phase: 'running' as const };
   t.same(offeredIds(await desk.at(after).sync({ holding: [command_id] })), []);
   t.match((await desk.at(after).control(command_id, ask)).data, { cancel: false });
-  t.match(rowOf(after, command_id), { status: 'running', executionId });
+});
+
+t.test(
+  'a relay that is killed before the start is on disk has told nobody, and its cancel is the last word',
+  async (t) => {
+    const { site, agent, desk } = await connectedSite({ syncDelayMs: 50 });
+    const { command_id } = await queue(site, agent);
+    await desk.sync();
+    const ack = pending(desk.ask(command_id));
+    await site.clock.advance(49);
+    t.equal(ack.value, null, 'the answer waits for the disk');
+    const after = restarted(site);
+    await cancel(after, agent, command_id);
+    t.equal((await read(after, agent, command_id)).status, 'cancelled');
+    t.match((await desk.at(after).control(command_id)).data, { cancel: true, reason: 'cancelled' });
+  },
+);
+
+t.test('an ack whose command is cancelled while the start is written runs nothing', async (t) => {
+  const { site, agent, desk } = await connectedSite({ syncDelayMs: 50 });
+  const { command_id } = await queue(site, agent);
+  await desk.sync();
+  const ack = desk.ask(command_id);
+  await site.clock.advance(10);
+  await cancel(site, agent, command_id);
+  t.match((await site.clock.settle(ack)).data, { cancel: true, reason: 'cancelled' });
+});
+
+t.test('a question about a run that was never allowed to start is answered so, and starts nothing', async (t) => {
+  const { site, agent, desk } = await connectedSite();
+  const { command_id } = await queue(site, agent);
+  await desk.sync();
+  t.match((await desk.control(command_id, { phase: 'running' })).data, { cancel: true, reason: 'not-started' });
+  t.equal((await read(site, agent, command_id)).status, 'queued');
 });
 
 t.test('an epoch is told only when no kill can take it back', async (t) => {
@@ -157,4 +200,22 @@ t.test('a desktop is online from its contact on, and after a kill only when it w
   t.equal(await online(after), false, 'what it shares is known, that it is there is not');
   await desk.at(after).sync();
   t.equal(await online(after), true);
+});
+
+t.test('a late sync of an instance that ended is refused, though the relay never heard of it before', async (t) => {
+  const { desk } = await connectedSite();
+  const dead = desk.newInstance();
+  const live = desk.newInstance();
+  const [deadId] = [dead.instance];
+  t.equal((await live.sync({ predecessors: [deadId] })).data?.epoch, 2);
+  const late = await dead.sync();
+  t.equal(late.error?.data.relayCode, 'session-replaced');
+  t.equal((await live.sync()).data?.epoch, 2, 'and the live one stays');
+});
+
+t.test('an instance that names itself as its predecessor is admitted all the same', async (t) => {
+  const { desk } = await connectedSite();
+  const odd = desk.newInstance();
+  t.equal((await odd.sync({ predecessors: [odd.instance] })).data?.epoch, 2);
+  t.equal((await odd.sync()).data?.epoch, 2);
 });

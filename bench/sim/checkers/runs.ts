@@ -14,30 +14,18 @@ export const runsOnce: Checker = {
   },
 };
 
-/**
- * One case is left out, and known: the relay dies in the moment between "it may run" and the disk, so that its next
- * process knows of an offer only and takes a cancel for the last word, while the desktop is about to start. To close
- * that gap the answer would have to wait for the disk, in each pickup.
- */
 export const neverAfterItsEnd: Checker = {
   rule: 'nothing starts whose cancel was answered as done',
   *check(facts) {
     const over = new Map<string, string>();
-    /** When a desktop that is to run it asked. */
-    const askedAt = new Map<string, number>();
-    let relayDiedAt = Number.NEGATIVE_INFINITY;
-    for (const fact of facts) {
-      if (fact.type === 'relay-ended' && fact.how === 'killed') relayDiedAt = fact.at;
-      if (fact.type === 'call-ended' && fact.go === true)
-        askedAt.set(`${fact.instance} ${fact.commandId}`, fact.sentAt);
-      if (fact.type === 'told' && (fact.run.status === 'cancelled' || fact.run.status === 'expired')) {
-        over.set(fact.commandId, fact.run.status);
+    for (const fact of factsOf(facts, 'told', 'engine-started')) {
+      const { at, commandId } = fact;
+      if (fact.type === 'told') {
+        const { status } = fact.run;
+        if (status === 'cancelled' || status === 'expired') over.set(commandId, status);
+      } else if (over.has(commandId)) {
+        yield { at, commandId, text: `it was told as ${over.get(commandId)}, and then ${fact.instance} started it` };
       }
-      if (fact.type !== 'engine-started' || !over.has(fact.commandId)) continue;
-      const { at, commandId, instance } = fact;
-      const forgotten = relayDiedAt > (askedAt.get(`${instance} ${commandId}`) ?? Number.POSITIVE_INFINITY);
-      if (!forgotten)
-        yield { at, commandId, text: `it was told as ${over.get(commandId)}, and then ${instance} started it` };
     }
   },
 };

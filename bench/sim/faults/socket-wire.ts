@@ -21,6 +21,8 @@ const OPEN = 1;
 const CLOSED = 3;
 /** Sorts behind every frame: a connection ends after what was sent over it. */
 const LAST = '\uffff';
+/** Below the frames, and before those of the same instant. */
+const PING = '';
 
 export interface SocketWireOptions {
   readonly clock: VirtualClock;
@@ -78,6 +80,7 @@ class SimulatedConnection {
     this.#toDesktop = new OrderedWire(clock, delay);
     this.#server = new ServerEnd({
       send: (text) => this.#sendToDesktop(text),
+      ping: () => this.#pingDesktop(),
       ended: (reason) => this.#relayEnds(reason),
       requests: new SocketRequests(history, options.caller),
     });
@@ -143,6 +146,21 @@ class SimulatedConnection {
       if (this.#dead) return;
       this.#options.history.tell(this.#options.caller, 'socket frame');
       this.#atDesktop(() => this.#events.onMessage(text));
+    });
+  }
+
+  /** A WebSocket answers by itself, but not while its machine sleeps. */
+  #pingDesktop(): void {
+    if (this.#deadToDesktop) return;
+    this.#toDesktop.send(PING, () => {
+      if (this.#dead) return;
+      this.#options.history.tell(this.#options.caller, 'socket ping');
+      this.#atDesktop(() => {
+        if (this.#deadToRelay) return;
+        this.#toRelay.send(PING, () => {
+          if (!this.#dead) this.#server.emit('pong');
+        });
+      });
     });
   }
 
@@ -220,6 +238,7 @@ class OrderedWire {
 
 interface ServerEndOptions {
   readonly send: (text: string) => void;
+  readonly ping: () => void;
   readonly ended: (reason: string) => void;
   readonly requests: SocketRequests;
 }
@@ -231,6 +250,10 @@ class ServerEnd extends EventEmitter implements ServerSocket {
   constructor(options: ServerEndOptions) {
     super();
     this.#options = options;
+  }
+
+  ping(): void {
+    if (this.readyState === OPEN) this.#options.ping();
   }
 
   send(text: string): void {

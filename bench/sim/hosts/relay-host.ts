@@ -31,8 +31,6 @@ export interface RelayHostOptions {
 export interface RelayLife extends ServingRelay {
   readonly life: Life;
   readonly store: MemoryState<RelayTables>;
-  /** On the direct path the sockets are not the relay's own. */
-  readonly sockets: Set<ServerSocket>;
 }
 
 export class RelayHost {
@@ -90,7 +88,7 @@ export class RelayHost {
     const relay = createRelay({ ports, store: used, limits: { startByDefaultMs: startByMs } });
     const calls = defects.calls?.(relay.calls, used) ?? relay.calls;
     const agents = defects.agents?.(relay.agents) ?? relay.agents;
-    this.#serving = { life, store, relay, calls, agents, sockets: new Set() };
+    this.#serving = { life, store, relay, calls, agents };
     history.add({ type: 'relay-started' });
     history.tell('relay', 'starts');
     for (const run of this.#onStart) run();
@@ -108,7 +106,6 @@ export class RelayHost {
     this.#options.history.tell('relay', 'drains');
     // When the disk refuses to the end, the process ends all the same.
     await serving.relay.drain().catch(() => {});
-    for (const socket of serving.sockets) socket.close(1012, 'the relay stops');
     // Nobody listens any more. Answers that are on their way get a moment.
     this.#closed = true;
     await new Promise<void>((resume) => serving.life.after(500, resume));
@@ -120,8 +117,6 @@ export class RelayHost {
 
   accept(socket: ServerSocket, desktopId: string): void {
     const serving = this.#serving!;
-    serving.sockets.add(socket);
-    socket.once('close', () => serving.sockets.delete(socket));
     this.#options.path.accept(serving, socket, desktopId);
   }
 

@@ -15,7 +15,7 @@ import { socketsOver } from '../faults/socket-wire.ts';
 import type { Breakdown } from '../faults/wire.ts';
 import type { CallKind } from '../history.ts';
 import { type Call, callHandler, type Reply, versionRefusal } from './direct-call.ts';
-import { serveFrames } from './direct-socket.ts';
+import { framesFor } from './direct-socket.ts';
 import { socketsNaming } from './naming.ts';
 import type { DialGiven, Path } from './path.ts';
 
@@ -28,7 +28,7 @@ export const DIRECT_PATH: Path = {
     websocket: socketDialer(given),
   }),
   agents: ({ agents }) => agents,
-  accept: ({ calls }, socket, desktopId) => serveFrames(socket, { calls, desktopId }),
+  accept: ({ relay, calls }, socket, desktopId) => relay.acceptSocket(socket, desktopId, { serve: framesFor(calls) }),
 };
 
 /** As many promises as there are between the link and the dialer in tRPC's client. */

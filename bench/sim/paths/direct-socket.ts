@@ -1,37 +1,34 @@
 /** The relay's side of a WebSocket on the short way: tRPC's frames in, the handlers' answers out. */
 import type { RelayHandlers } from '../../../protocol/api.ts';
 import { ERRORS } from '../../../protocol/errors.ts';
-import type { ServerSocket } from '../../../server/desktop-sockets.ts';
+import type { ServeFrames } from '../../../server/desktop-sockets.ts';
 import type { CallKind } from '../history.ts';
 import { callHandler, type Reply } from './direct-call.ts';
-
-/**
- * tRPC hands an answer on over about as many promises before it is written. It matters once: a relay that stops closes its
- * sockets in the same turn in which it lets go of what they hold, and those answers do not get out.
- */
-const TRPC_STEPS = 12;
 
 interface Frame {
   readonly id: number;
   readonly params: { readonly path: string; readonly input: unknown };
 }
 
-export function serveFrames(socket: ServerSocket, given: { calls: RelayHandlers; desktopId: string }): void {
-  const closed = new AbortController();
-  socket.once('close', () => closed.abort());
-  socket.on('message', (data: Buffer) => {
-    const text = data.toString();
-    if (text === 'PING') socket.send('PONG');
-    else void answer(JSON.parse(text) as Frame);
-  });
+export function framesFor(calls: RelayHandlers): ServeFrames {
+  return (socket) => {
+    const closed = new AbortController();
+    socket.once('close', () => closed.abort());
+    socket.on('message', (data: Buffer) => {
+      const text = data.toString();
+      if (text === 'PING') socket.send('PONG');
+      else void answer(JSON.parse(text) as Frame);
+    });
 
-  async function answer({ id, params }: Frame): Promise<void> {
-    const call = { kind: params.path.replace('relay.', '') as CallKind, input: params.input };
-    const context = { desktopId: given.desktopId, transport: 'websocket', signal: closed.signal } as const;
-    const reply = await callHandler(given.calls, call, context);
-    for (let step = 0; step < TRPC_STEPS; step++) await null;
-    socket.send(JSON.stringify(frameOf(id, reply)));
-  }
+    async function answer({ id, params }: Frame): Promise<void> {
+      socket.began(id);
+      const call = { kind: params.path.replace('relay.', '') as CallKind, input: params.input };
+      const context = { desktopId: socket.desktopId, transport: 'websocket', signal: closed.signal } as const;
+      const reply = await callHandler(calls, call, context);
+      socket.answered(id);
+      socket.send(JSON.stringify(frameOf(id, reply)));
+    }
+  };
 }
 
 function frameOf(id: number, reply: Reply): object {

@@ -1,0 +1,114 @@
+/**
+ * What the relay has seen of earlier runs, and what it makes of that for a run that has not ended: when to look again.
+ *
+ * Owns the run times by session, in memory, made from the commands that the store still has. A guess and no promise:
+ * nothing that the relay does depends on it.
+ */
+import { hasEnded, isWaiting } from '../protocol/command-machine.ts';
+import { PLAIN_POLL_MS } from '../protocol/limits.ts';
+import type { Clock } from '../protocol/ports.ts';
+import type { CommandBook } from './command-book.ts';
+import type { DesktopBook } from './desktop-book.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { CommandRow } from './rows.ts';
+
+/** Run times that are remembered of one session. More: a Graph that was changed is judged by what it was for longer. */
+const REMEMBERED_RUNS = 32;
+
+/** What a run is taken to need while none of its session has completed. Half of the shortest poll in the published tables. */
+const UNKNOWN_RUN_MS = 10_000;
+
+/** Where a run has outlasted all that were seen, it is taken to need this share of its age once more. */
+const OUTLASTED_SHARE = 0.25;
+
+/** How often it is worth looking at a run whose desktop is away: nothing says when it comes back. */
+const AWAY_CHECK_MS = 60_000;
+
+/** Bounds of the advice. Less than a second: a call for nothing. More than five minutes: a change goes unnoticed for long. */
+const CHECK_MS = { min: 1_000, max: 300_000 } as const;
+
+export interface RunEvidenceOptions {
+  readonly clock: Clock;
+  readonly commands: CommandBook;
+  readonly desktops: DesktopBook;
+  readonly dispatcher: Dispatcher;
+}
+
+/** Run times of a session, from started to completed. */
+export interface TypicalRun {
+  readonly medianMs: number;
+  /** How many runs it is the median of. */
+  readonly runs: number;
+}
+
+export class RunEvidence {
+  readonly #options: RunEvidenceOptions;
+  readonly #runTimes = new Map<string, number[]>();
+
+  constructor(options: RunEvidenceOptions) {
+    this.#options = options;
+    for (const row of options.commands.finished()) this.#remember(row);
+    options.commands.onChange(({ row }) => this.#remember(row));
+  }
+
+  /** Null while no run of the session has completed. */
+  typical(graphSessionId: string): TypicalRun | null {
+    const times = this.#runTimes.get(graphSessionId);
+    return times === undefined ? null : { medianMs: medianOf(times), runs: times.length };
+  }
+
+  /**
+   * In how many whole seconds a look at this run is likely to find it ended; null when it has. As likely as not it has
+   * not, and the next answer says anew: half of the remaining time is the cheapest in calls for its lateness.
+   */
+  checkAfterSeconds(row: CommandRow): number | null {
+    if (hasEnded(row.status)) return null;
+    const away = isWaiting(row.status) && !this.#options.desktops.presence(row.desktopId).online;
+    const ms = away ? AWAY_CHECK_MS : this.#untilPickupMs(row) + this.#remainingMs(row);
+    return Math.ceil(Math.min(Math.max(ms, CHECK_MS.min), CHECK_MS.max) / 1_000);
+  }
+
+  /** Until the desktop begins this one: its next sync, and what runs or waits before it. */
+  #untilPickupMs(row: CommandRow): number {
+    if (!isWaiting(row.status)) return 0;
+    const { commands, desktops, dispatcher } = this.#options;
+    const running: number[] = [];
+    let ahead = 0;
+    for (const other of commands.live(row.desktopId)) {
+      if (other.status === 'running') running.push(this.#remainingMs(other));
+      else if (other.sequence < row.sequence) ahead += this.#remainingMs(other);
+    }
+    const held = dispatcher.syncs.get(row.desktopId);
+    if (held !== null && held.capacity > 0) return ahead / Math.max(1, running.length + held.capacity);
+    const polls = desktops.presence(row.desktopId).transport === 'plain';
+    const nextSyncMs = polls ? Math.max(0, PLAIN_POLL_MS - desktops.silentMs(row.desktopId)) : 0;
+    // One desktop is one worker unless it was seen to run several at once.
+    const slots = Math.max(1, running.length);
+    const busyMs = running.length === 0 ? 0 : Math.min(...running);
+    return Math.max(nextSyncMs, busyMs) + ahead / slots;
+  }
+
+  /** How much longer it takes once it has started, as half of the comparable runs did. */
+  #remainingMs({ graphSessionId, startedAt }: CommandRow): number {
+    const times = this.#runTimes.get(graphSessionId) ?? [];
+    const ageMs = startedAt === null ? 0 : Math.max(0, this.#options.clock.now() - startedAt);
+    const longer = times.filter((time) => time > ageMs);
+    if (longer.length > 0) return medianOf(longer) - ageMs;
+    if (times.length === 0 && ageMs < UNKNOWN_RUN_MS) return UNKNOWN_RUN_MS - ageMs;
+    return ageMs * OUTLASTED_SHARE;
+  }
+
+  #remember(row: CommandRow): void {
+    if (row.status !== 'completed' || row.startedAt === null || row.finishedAt === null) return;
+    const times = this.#runTimes.get(row.graphSessionId) ?? [];
+    times.push(row.finishedAt - row.startedAt);
+    if (times.length > REMEMBERED_RUNS) times.shift();
+    this.#runTimes.set(row.graphSessionId, times);
+  }
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
