@@ -83,6 +83,9 @@ export const START_BY_DEFAULT_MS = 24 * 3_600_000;
 /** `start_within_seconds` of run_graph_session. Longer than a week: the caller has forgotten what it wanted. */
 export const START_WITHIN_SECONDS = { min: 1, max: 7 * 24 * 3_600 } as const;
 
+/** Runs of which is remembered what their agent was told last. Fewer: more answers repeat what is known. Larger: memory. */
+export const TOLD_RUNS = 10_000;
+
 /** Waiting commands of one desktop. More than this is a loop somewhere, and lists stay quick below it. */
 export const QUEUED_PER_DESKTOP = 100;
 

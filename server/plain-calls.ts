@@ -8,7 +8,8 @@
  *   between the answer and the run. There is no ack, so an offer counts as taken for the time of its lease
  *   (`plain-leases.ts`): it is not offered again while the desktop shows a sign of work, and is lost 15 s after the
  *   last one, before the next pass.
- * - The first control of a command starts it. One that is completed without a control was started at an unknown time.
+ * - The first control of a command starts it, and is answered when that is on disk: its desktop need not keep a journal.
+ *   A command that is completed without a control was started at an unknown time.
  * - The desktop may live on and have forgotten a run, which no control then mentions any more. After 15 minutes, or as
  *   soon as a newer `instance_id` connects, it is `lost`, the one end that a late completion from an outbox repairs.
  */
@@ -50,7 +51,7 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
     const { desktopId } = context;
     const { project_id, sessions } = input;
     if (!options.hasProject(project_id)) throw new RelayError('forbidden', NO_SUCH_PROJECT);
-    if (input.instance_id !== undefined) admit(input.instance_id, desktopId);
+    if (input.instance_id !== undefined) admit(options, input.instance_id, desktopId);
     desktops.arrived(desktopId, context.transport);
     if (desktops.shareProject(desktopId, { project_id, sessions })) endUnshared(options, desktopId);
     const offered = context.signal.aborted
@@ -59,15 +60,6 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
     await store.synced();
     // While the disk wrote, some may have been cancelled.
     return { commands: offered.filter(({ command_id }) => commands.get(command_id)?.status === 'offered') };
-  }
-
-  function admit(instanceId: string, desktopId: string): void {
-    if (!desktops.admit(desktopId, instanceId).replacedOther) return;
-    dispatcher.syncs.get(desktopId)?.fail(sessionReplaced());
-    for (const { commandId, status } of [...commands.live(desktopId)]) {
-      if (status === 'offered') commands.apply(commandId, { type: 'return' });
-      if (status === 'running') commands.apply(commandId, { type: 'lose', text: FORGOTTEN_TEXT });
-    }
   }
 
   async function control(input: PlainControlInput, context: CallContext): Promise<ControlAnswer> {
@@ -99,4 +91,18 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
   }
 
   return { sync, control, complete, unreadableCompletion };
+}
+
+/** Lets an instance in; what an older one had is offered again, or lost until its report comes. */
+function admit(options: DesktopCallsOptions, instanceId: string, desktopId: string): void {
+  const { commands, desktops, dispatcher } = options;
+  const { replacedOther, durable } = desktops.admit(desktopId, instanceId);
+  // The answer waits for all that is written; a disk that refuses is told there, and once.
+  durable.catch(() => {});
+  if (!replacedOther) return;
+  dispatcher.syncs.get(desktopId)?.fail(sessionReplaced());
+  for (const { commandId, status } of [...commands.live(desktopId)]) {
+    if (status === 'offered') commands.apply(commandId, { type: 'return' });
+    if (status === 'running') commands.apply(commandId, { type: 'lose', text: FORGOTTEN_TEXT });
+  }
 }

@@ -11,6 +11,7 @@ import {
   SOCKET_PONG_MS,
   SOCKET_SILENCE_MS,
   START_BY_DEFAULT_MS,
+  TOLD_RUNS,
   WAITS_PER_AGENT,
 } from '../protocol/limits.ts';
 import type { SocketTimes } from './desktop-socket.ts';
@@ -25,6 +26,8 @@ export interface RelayLimits extends SocketTimes {
   readonly runRetentionMs: number;
   readonly runsKept: number;
   readonly keyRetentionMs: number;
+  /** Runs of which is remembered what their agent was told last. 0: each answer about a run is a full one. */
+  readonly toldRuns: number;
 }
 
 export const DEFAULT_LIMITS: RelayLimits = {
@@ -37,6 +40,7 @@ export const DEFAULT_LIMITS: RelayLimits = {
   runRetentionMs: RUN_RETENTION_MS,
   runsKept: RUNS_KEPT,
   keyRetentionMs: KEY_RETENTION_MS,
+  toldRuns: TOLD_RUNS,
   socketSilenceMs: SOCKET_SILENCE_MS,
   socketPongMs: SOCKET_PONG_MS,
   socketCloseMs: SOCKET_CLOSE_MS,

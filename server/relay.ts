@@ -60,7 +60,7 @@ export function createRelay(options: RelayOptions): Relay {
   const access = createAccess({ store, ports, onRevoked: endHeld });
   const router = createRelayRouter(calls);
   const sockets = new DesktopSockets({ router, clock, log, times: limits, onSilent: core.fellSilent });
-  const mcp = createMcpEndpoint({ api: agents, authenticate: access.agentOf, log, clock });
+  const mcp = createMcpEndpoint({ api: agents, authenticate: access.agentOf, log, clock, toldRuns: limits.toldRuns });
   const trpc = createTrpcRoute({ router, authenticate: desktopOf, log });
   const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: desktopOf, log });
 

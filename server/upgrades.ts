@@ -16,9 +16,13 @@ import type { DesktopPrincipal } from './access.ts';
 import type { AcceptOptions, ServerSocket } from './desktop-sockets.ts';
 import { bearerOf } from './http-answers.ts';
 
-export interface UpgradeOptions {
+/** What decides whether an upgrade is granted. */
+export interface UpgradeGate {
   readonly desktopOf: (bearer: string) => DesktopPrincipal | null;
   readonly draining: () => boolean;
+}
+
+export interface UpgradeOptions extends UpgradeGate {
   readonly accept: (socket: ServerSocket, desktopId: string, options: AcceptOptions) => void;
 }
 
@@ -28,7 +32,7 @@ export function handleUpgrades(server: Server, options: UpgradeOptions): void {
     // Without this, a client that resets here would end the process.
     const ignore = () => raw.destroy();
     raw.on('error', ignore);
-    const caller = identify(request, options);
+    const caller = identifyUpgrade(request, options);
     if (caller instanceof RelayError) {
       refuse(raw, caller);
       return;
@@ -41,13 +45,16 @@ export function handleUpgrades(server: Server, options: UpgradeOptions): void {
 }
 
 /** The desktop that asks for a WebSocket, or why it gets none. */
-function identify(request: IncomingMessage, options: UpgradeOptions): RelayError | DesktopPrincipal {
+export function identifyUpgrade(
+  request: Pick<IncomingMessage, 'url' | 'headers'>,
+  gate: UpgradeGate,
+): RelayError | DesktopPrincipal {
   const refused = (code: RelayError['code']) => new RelayError(code, `The WebSocket was refused: ${code}.`);
   // `new URL` would throw on an address like `//`, and nobody here catches it.
   const path = URL.parse(request.url ?? '/', 'http://relay.invalid')?.pathname;
   if (path !== TRPC_PATH) return refused('invalid-input');
-  if (options.draining()) return refused('shutting-down');
-  const desktop = options.desktopOf(bearerOf(request.headers.authorization));
+  if (gate.draining()) return refused('shutting-down');
+  const desktop = gate.desktopOf(bearerOf(request.headers.authorization));
   if (desktop === null) return refused('unauthorized');
   try {
     refuseUnservedVersion(request.headers[PROTOCOL_HEADER]?.toString(), SERVED_VERSIONS);

@@ -112,6 +112,7 @@ const OPEN_TO_BENCH: Readonly<Record<string, string>> = {
   'server/desktop-sockets.ts': 'the port of a socket',
   'server/access.ts': 'the shape of tokens, and making many at once',
   'server/main.ts': 'the production process, for a bench that looks on from inside',
+  'server/upgrades.ts': 'who is granted a WebSocket',
   'desktop-agent/rehearsal.ts': 'part of a production start',
 };
 

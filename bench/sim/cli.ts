@@ -41,7 +41,11 @@ export function simCommand(): Command {
 }
 
 function linesOf(report: BatchReport): string[] {
-  const { seeds, first_seed, passed, failed, faults } = report;
+  const { seeds, first_seed, passed, failed, faults, ends, seeds_with } = report;
+  const counts = (of: Readonly<Record<string, number>>) =>
+    Object.entries(of)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
   const failures = failed.slice(0, SHOWN).flatMap(storyLines);
   const others = failed.slice(SHOWN).map(({ seed }) => seed);
   return [
@@ -49,9 +53,9 @@ function linesOf(report: BatchReport): string[] {
     ...(others.length > 0 ? [`Also failed: ${others.join(', ')}`, ''] : []),
     `${passed} of ${seeds} seeds passed (${first_seed}–${first_seed + seeds - 1}, ${report.path} path, ${report.jobs} jobs)`,
     `${report.runs} runs and ${report.events} events in ${report.virtual_minutes} virtual minutes`,
-    `faults: ${Object.entries(faults)
-      .map(([kind, count]) => `${kind} ${count}`)
-      .join(', ')}`,
+    `faults: ${counts(faults)}`,
+    `commands ended as: ${counts(ends)}`,
+    `seeds in which an agent was told: ${counts(seeds_with)}`,
     `${(report.wall_ms / 1_000).toFixed(1)} s: ${report.seeds_per_s} seeds/s, ${report.runs_per_s} simulated runs/s`,
   ];
 }

@@ -21,6 +21,9 @@ export interface ToldRun {
   readonly session: string;
 }
 
+/** What a desktop speaks: ours, over HTTP or WebSocket, or the published plain contract. */
+export type Contract = 'trpc' | 'plain-json';
+
 /** One instance of a desktop: `desktop 1#2` is the second start of the first desktop. */
 export interface InstanceRef {
   readonly desktop: string;
@@ -35,6 +38,8 @@ export type FactBody =
       readonly key: string;
       /** What was asked, in one spelling. */
       readonly asked: string;
+      /** How soon it has to start, as the agent said; null when it left that to the owner. */
+      readonly withinMs: number | null;
       readonly session: string;
       readonly commandId: string;
       readonly replayed: boolean;
@@ -72,7 +77,12 @@ export type FactBody =
       readonly status: string;
       readonly result: string | null;
     })
-  | (InstanceRef & { readonly type: 'call-sent'; readonly call: CallKind; readonly id: number })
+  | (InstanceRef & {
+      readonly type: 'call-sent';
+      readonly call: CallKind;
+      readonly id: number;
+      readonly commandId: string | null;
+    })
   /** The desktop got an answer, or gave up (`error` is the code). */
   | (InstanceRef & {
       readonly type: 'call-ended';
@@ -90,7 +100,12 @@ export type FactBody =
   /** A request is with the relay. */
   | { readonly type: 'request-opened'; readonly desktop: string; readonly call: CallKind; readonly id: number }
   | { readonly type: 'request-closed'; readonly desktop: string; readonly call: CallKind; readonly id: number }
-  | (InstanceRef & { readonly type: 'desktop-started' })
+  | (InstanceRef & {
+      readonly type: 'desktop-started';
+      readonly contract: Contract;
+      /** The versions of the protocol that it names; null for none. */
+      readonly names: string | null;
+    })
   | (InstanceRef & { readonly type: 'desktop-ended'; readonly how: string })
   | { readonly type: 'relay-started' }
   | { readonly type: 'relay-ended'; readonly how: 'killed' | 'drained' }

@@ -53,12 +53,13 @@ export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: 
   const clock = new VirtualClock(path.settling);
   const history = new History(clock, { traced });
   const { seed } = swarm;
-  const relay = new RelayHost({ seed, machine: new Machine(clock), history, path, diskMs: swarm.relayDiskMs, defects });
+  const { relayDiskMs: diskMs, startByMs } = swarm;
+  const relay = new RelayHost({ seed, machine: new Machine(clock), history, path, diskMs, startByMs, defects });
   relay.start();
   const { access } = relay.serving!.relay;
 
-  const principals: AgentPrincipal[] = [];
-  for (const plan of swarm.callers) principals.push(await clock.settle(admitAgent(access, plan)));
+  const agents: AdmittedAgent[] = [];
+  for (const plan of swarm.callers) agents.push(await clock.settle(admitAgent(access, plan)));
   // A project exists once an agent has it; a desktop may share with one that nobody uses.
   await clock.settle(access.createToken({ kind: 'agent', name: 'owner', projects: swarm.projects }));
   const desktops: DesktopPlace[] = [];
@@ -68,30 +69,41 @@ export async function createSwarmWorld(swarm: Swarm, { path, defects, traced }: 
     desktops.push(createDesktop(swarm, plan, { ...given, clock }));
   }
   const callerSky = new Sky(swarm.callerWeather);
-  const counterFor = (name: string, principal: AgentPrincipal): Counter => {
-    const { agents, life } = relay.serving!;
-    return { api: agents, life, principal, name, history };
-  };
-  const callers = swarm.callers.map(({ name }, index) => {
-    const principal = principals[index]!;
+  const { signal: never } = new AbortController();
+  const callers = swarm.callers.map(({ name, hurry }, index) => {
+    const { token, principal } = agents[index]!;
     const site = { life: () => relay.listening() };
     return new Caller({
       seed,
       name,
+      hurry,
       life: new Life(new Machine(clock), name),
       history,
       wire: new Wire({ clock, history, sky: callerSky, site, caller: name }),
       principal,
-      counter: () => counterFor(name, principal),
+      counter(signal) {
+        const serving = relay.serving!;
+        const { life } = serving;
+        const api = path.agents(serving, { token, signal, life });
+        return { api, life, principal, name, signal, history };
+      },
     });
   });
-  const counterOf = ({ options }: Caller) => counterFor(options.name, options.principal);
+  const counterOf = ({ options: { name, principal } }: Caller): Counter => {
+    const { agents: api, life } = relay.serving!;
+    return { api, life, principal, name, signal: never, history };
+  };
   return { swarm, clock, history, relay, desktops, callers, callerSky, counterOf };
 }
 
-async function admitAgent(access: Access, { name, projects }: CallerPlan): Promise<AgentPrincipal> {
+interface AdmittedAgent {
+  readonly token: string;
+  readonly principal: AgentPrincipal;
+}
+
+async function admitAgent(access: Access, { name, projects }: CallerPlan): Promise<AdmittedAgent> {
   const { token } = await access.createToken({ kind: 'agent', name, projects });
-  return access.agentOf(token)!;
+  return { token, principal: access.agentOf(token)! };
 }
 
 function createDesktop(
@@ -102,10 +114,10 @@ function createDesktop(
   },
 ): DesktopPlace {
   const { clock, ...rest } = given;
-  const { name, mode, slots, diskMs, graphs, monotonicSleeps } = plan;
-  const sky = new Sky(plan.weather);
+  const { name, monotonicSleeps, weather } = plan;
+  const sky = new Sky(weather);
   const machine = new Machine(clock, { monotonicSleeps });
-  const host = new DesktopHost({ ...rest, name, machine, sky, mode, slots, diskMs, graphs });
+  const host = new DesktopHost({ ...rest, ...plan, machine, sky });
   const random = namedRandom(swarm.seed, `${name} sessions`);
   const ids = seededIds(random);
   const dice = new Dice(random);

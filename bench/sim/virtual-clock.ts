@@ -20,6 +20,14 @@ const EPOCH_MS = Date.UTC(2026, 0, 1);
 /** What an event sets in motion: promises alone, or streams and bodies of `fetch` too, which take more turns. */
 export type Settling = 'promises' | 'streams';
 
+/**
+ * A timer that is set for later is later. Less than this is lost in the sum of instants, and whoever comes a trifle too
+ * early would come again and again in the same instant.
+ */
+const SHORTEST_MS = 1e-6;
+/** Events of one instant. With more, something goes round and time stands still. */
+const MOST_AT_ONCE = 100_000;
+
 /** Turns of the event loop between two events of a world with streams. */
 const STREAM_TURNS = 3;
 /**
@@ -29,6 +37,11 @@ const STREAM_TURNS = 3;
 const BATCH = 64;
 /** Instants of the trace that are hashed in one go. Hashing each by itself costs more than what it describes. */
 const TRACE_CHUNK = 1_024;
+
+/** How long a timer takes that was set for so long. */
+export function timerMs(delayMs: number): number {
+  return delayMs > 0 ? Math.max(SHORTEST_MS, delayMs) : 0;
+}
 
 export class VirtualClock implements Clock {
   readonly #heap: Event[] = [];
@@ -41,6 +54,8 @@ export class VirtualClock implements Clock {
   #elapsed = 0;
   #order = 0;
   #events = 0;
+  /** Events so far in the instant that is now. */
+  #atOnce = 0;
   /** Added to wall time only: a step of the wall clock moves no timer. */
   #wallOffset = 0;
 
@@ -57,7 +72,12 @@ export class VirtualClock implements Clock {
   }
 
   after(delayMs: number, run: () => void): Timer {
-    const event: Event = { at: this.#elapsed + Math.max(0, delayMs), order: this.#order++, run, cancelled: false };
+    const event: Event = {
+      at: this.#elapsed + timerMs(delayMs),
+      order: this.#order++,
+      run,
+      cancelled: false,
+    };
     this.#push(event);
     return {
       cancel: () => {
@@ -145,6 +165,9 @@ export class VirtualClock implements Clock {
     for (let next = this.#heap[0]; next !== undefined && next.at <= until; next = this.#heap[0]) {
       this.#pop();
       if (next.cancelled) continue;
+      this.#atOnce = next.at > this.#elapsed ? 0 : this.#atOnce + 1;
+      if (this.#atOnce > MOST_AT_ONCE)
+        throw new Error(`time stands still at ${next.at} ms: there is always one more event`);
       this.#elapsed = next.at;
       this.#events++;
       next.run();

@@ -10,6 +10,7 @@ import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts'
 import { createMemoryState } from '../../protocol/host/state/memory-state.ts';
 import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports, StateStore } from '../../protocol/ports.ts';
+import { PROTOCOL_VERSION } from '../../protocol/versions.ts';
 import type { AgentPrincipal } from '../../server/agent-api.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
@@ -156,7 +157,7 @@ function startDesktop(options: BenchWorldOptions, place: Place) {
 function dialGiven({ seed }: BenchWorldOptions, place: Place & { life: Life }) {
   const { clock, history, sky, relay, relayLife, path, token, desktopId, life } = place;
   const caller = 'desktop';
-  const serving: ServingRelay = { relay, calls: relay.calls };
+  const serving: ServingRelay = { relay, calls: relay.calls, agents: relay.agents };
   const site = { life: () => relayLife };
   const randomOf = new Map<string, ReturnType<typeof namedRandom>>();
   const streamOf = (name: string) => {
@@ -168,6 +169,7 @@ function dialGiven({ seed }: BenchWorldOptions, place: Place & { life: Life }) {
     life,
     token,
     desktopId,
+    names: String(PROTOCOL_VERSION),
     serving: () => serving,
     wire: new Wire({ clock, history, sky, site, caller }),
     sockets: {
@@ -177,7 +179,7 @@ function dialGiven({ seed }: BenchWorldOptions, place: Place & { life: Life }) {
       caller,
       site: {
         ...site,
-        takesSockets: () => !relay.draining(),
+        refusal: () => null,
         accept: (socket: Parameters<Path['accept']>[1]) => path.accept(serving, socket, desktopId),
       },
       newRandom: () => namedRandom(seed, `socket ${++sockets}`),

@@ -4,7 +4,7 @@
  * Owns the order of steps: token, method, body, gate, SDK. Stateless: whatever session id an old client keeps sending
  * is ignored, so it goes on working after a restart. Any path is taken; routing is done outside.
  */
-import { MCP_BODY_BYTES } from '../../protocol/limits.ts';
+import { MCP_BODY_BYTES, TOLD_RUNS } from '../../protocol/limits.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
 import type { AgentApi } from '../agent-api.ts';
 import { markInexact } from '../exact-json.ts';
@@ -21,6 +21,8 @@ export interface McpEndpointOptions {
   readonly authenticate: Authenticate;
   readonly clock: Clock;
   readonly log: Log;
+  /** Runs of which is remembered what was told last; {@link TOLD_RUNS} when left out. */
+  readonly toldRuns?: number;
   /** What clients are told as the server's version. */
   readonly version?: string;
   readonly maxBodyBytes?: number;
@@ -32,8 +34,9 @@ export interface McpEndpoint {
 
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
+  const { toldRuns = TOLD_RUNS } = options;
   const openCalls = new OpenCalls();
-  const serve = createServing({ api, clock, log, version, openCalls, told: new LastTold() });
+  const serve = createServing({ api, clock, log, version, openCalls, told: new LastTold(toldRuns) });
 
   async function answer(request: Request): Promise<Response> {
     const identity = identify(request, authenticate);

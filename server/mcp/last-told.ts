@@ -6,9 +6,6 @@
 import { hasEnded } from '../../protocol/command-machine.ts';
 import type { RunView } from '../agent-api.ts';
 
-/** Runs that are remembered. One that is forgotten is told in full. */
-const REMEMBERED = 10_000;
-
 /** A run whose state is as it was told last. */
 export interface UnchangedRun {
   readonly status: RunView['status'];
@@ -23,6 +20,12 @@ export interface UnchangedRun {
 export class LastTold {
   /** State by command, the one that was told longest ago first. */
   readonly #states = new Map<string, string>();
+  readonly #remembered: number;
+
+  /** `remembered`: of how many runs. One that is forgotten is told in full. */
+  constructor(remembered: number) {
+    this.#remembered = remembered;
+  }
 
   /** Notes that this is told now. True when it is news. */
   tell(run: RunView): boolean {
@@ -33,7 +36,7 @@ export class LastTold {
     if (hasEnded(status)) return true;
     const state = JSON.stringify([status, cancel_requested, ahead, desktop.online, desktop.asleep]);
     this.#states.set(command_id, state);
-    if (this.#states.size > REMEMBERED) this.#states.delete(this.#states.keys().next().value!);
+    if (this.#states.size > this.#remembered) this.#states.delete(this.#states.keys().next().value!);
     return state !== before;
   }
 }

@@ -36,6 +36,8 @@ export interface TestRelay {
   readonly plain: (call: string, input: object | string, from?: From) => Promise<Answer>;
   /** Lets virtual time pass until the promise has settled. */
   readonly settle: <T>(promise: Promise<T>) => Promise<T>;
+  /** Makes the disk refuse writes, with this reason, until it is called with null. */
+  readonly refuseWrites: (reason: string | null) => void;
   /** A kill: what a new relay would find on its disk. */
   readonly crash: () => MemoryImage;
   /** The disk refuses from now on, for this reason. */
@@ -108,6 +110,7 @@ export async function createTestRelay(options: TestRelayOptions = {}): Promise<T
     trpc: (call, input, from) => post(`${TRPC_PATH}/relay.${call}`, input, from),
     plain: (call, input, from) => post(`${PLAIN_PATH}/${call}`, input, from),
     settle: (promise) => clock.settle(promise),
+    refuseWrites: (reason) => store.failWrites(reason),
     crash: () => store.crash(),
     failWrites: (reason) => store.failWrites(reason),
   };

@@ -141,7 +141,7 @@ async function onSleepyMachine() {
     sky: new Sky(CALM),
     site: {
       life: () => relayLife,
-      takesSockets: () => true,
+      refusal: () => null,
       accept: (socket) => relay.acceptSocket(socket, desktopId),
     },
     caller: 'desktop',

@@ -1,38 +1,23 @@
 /**
  * The relay and the desktop under Deno 2, with the permissions of deno-flags.ts and no other.
  *
- * Deno is no dependency of the project: it is taken from the variable DENO or from PATH. Without it the tests are
- * skipped, except where CI is set: there they fail.
+ * Where Deno comes from, and what happens without it, is in ../support/deno-program.ts.
  */
-import { execFile } from 'node:child_process';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { DENO, denoVersion, skipWithoutDeno } from '../support/deno-program.ts';
 import { type DenoPlaces, denoDesktopFlags, denoServerFlags } from './deno-flags.ts';
 import { graphSource, McpCaller, makeToken, shareOnline, startWorld, writeGraph } from './relay-world.ts';
 import { COMMAND, expectProcesses, LIGHT, launch, type Running, run, tempFolder } from './support.ts';
 
 expectProcesses(t);
 
-const DENO = process.env.DENO || 'deno';
 const PROGRAM = dirname(COMMAND);
-
-/** What `deno --version` says; null when there is no Deno. */
-async function denoVersion(): Promise<string | null> {
-  try {
-    return (await promisify(execFile)(DENO, ['--version'])).stdout.split('\n')[0] ?? '';
-  } catch {
-    return null;
-  }
-}
-
-const version = await denoVersion();
-const skip =
-  version === null && !process.env.CI ? 'there is no Deno: set DENO to its program, or put it into PATH' : false;
+const skip = skipWithoutDeno;
 
 t.test('Deno 2 is there', { skip }, async (t) => {
-  t.match(version, /^deno 2\./, `DENO is "${DENO}"`);
+  t.match(denoVersion, /^deno 2\./, `DENO is "${DENO}"`);
 });
 
 /** A port that was free a moment ago: Deno's permission has to name it. */

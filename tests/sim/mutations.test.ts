@@ -2,9 +2,13 @@
  * Do the checkers bite? Each defect below is a deliberate fault of the product. Within a fixed range of seeds the
  * checker of the broken rule must find it, and the product as it is passes the same seeds.
  */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import t from 'tap';
 import type { Defects } from '../../bench/sim/defects.ts';
 import { runSeed } from '../../bench/sim/run/run-seed.ts';
+import { NOTHING_UNHEARD } from '../../bench/sim/run/unheard.ts';
+import * as borders from './border-defects.ts';
 import * as defects from './product-defects.ts';
 
 const SEEDS = Array.from({ length: 40 }, (_, index) => 5_001 + index);
@@ -132,6 +136,37 @@ const MUTATIONS: readonly Mutation[] = [
     defect: defects.offersAreMadeOnce,
     breaks: 'after the faults stop, every run ends within a bound',
   },
+  {
+    name: 'a relay that holds for a minute over a WebSocket',
+    defect: borders.socketHoldsAreLong,
+    breaks: 'no request stays open longer than its hold',
+  },
+  {
+    name: 'a relay that does not answer an older sync over a WebSocket when a newer one comes',
+    defect: borders.oldSocketHoldsStay,
+    breaks: 'a desktop holds a bounded number of requests open',
+  },
+  {
+    name: 'a relay that looks at no version',
+    defect: borders.strangersAreServed,
+    breaks:
+      'who has no version in common with the relay is served nothing and runs nothing, and nobody else is refused for it',
+  },
+  {
+    name: 'a desktop that takes the refusal of its version for bad weather',
+    defect: borders.refusalIsNotUnderstood,
+    breaks: 'a desktop that is told of no version in common asks no more, and ends with that code',
+  },
+  {
+    name: 'a relay that forgets how soon a run has to start',
+    defect: borders.startByIsForgotten,
+    breaks: 'no run is let start after its start-by time',
+  },
+  {
+    name: 'plain routes that hand out again what they have handed out, and let it start',
+    defect: borders.plainOffersComeAgain,
+    breaks: 'no command is executed twice',
+  },
 ];
 
 for (const { name, defect, breaks } of MUTATIONS) {
@@ -151,4 +186,20 @@ async function firstSeedThatBreaks(rule: string, defect: () => Defects): Promise
     if (violations.some((violation) => violation.rule === rule)) return seed;
   }
   return null;
+}
+
+/** In a process of its own: here the test runner listens for these, and ends. */
+t.test(`a desktop that leaves a promise to itself: "${NOTHING_UNHEARD}" notices`, async (t) => {
+  const program = `
+    import { runSeed } from ${moduleText('../../bench/sim/run/run-seed.ts')};
+    import { promisesAreForgotten } from ${moduleText('./border-defects.ts')};
+    const { violations } = await runSeed({ seed: 5001, path: 'direct', defects: promisesAreForgotten() });
+    process.stdout.write(JSON.stringify(violations.map(({ rule, text }) => [rule, text])));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+  t.strictSame(JSON.parse(stdout)[0], [NOTHING_UNHEARD, 'Error: nobody listens']);
+});
+
+function moduleText(path: string): string {
+  return JSON.stringify(new URL(path, import.meta.url).href);
 }

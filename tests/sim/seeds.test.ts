@@ -45,9 +45,9 @@ t.test('the same seed gives the same trace, here and in another process', async 
 });
 
 t.test('a seed that fails says how to repeat it, and tells the life of the command', async (t) => {
-  const result = await runSeed({ seed: 5_002, path: 'direct', defects: everythingFails() });
+  const result = await runSeed({ seed: 5_003, path: 'direct', defects: everythingFails() });
   const { replay, violations } = failedSeed(result);
-  t.equal(replay, 'npm run sim -- --seed 5002 --seeds 1');
+  t.equal(replay, 'npm run sim -- --seed 5003 --seeds 1');
   const [told] = violations;
   t.match(told, { rule: 'every end has a cause that somebody can name', commandId: /^[0-9a-f-]{36}$/ });
   const story = told!.story.join('\n');

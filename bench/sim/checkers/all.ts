@@ -1,9 +1,10 @@
 /** Every rule that a history is held to. */
 import { acceptedRunsExist, storedCompletionsStay, toldIsOnDisk } from './accepted.ts';
+import { endsHaveCauses } from './causes.ts';
 import type { Checker } from './checker.ts';
 import { keysAreTheAgentsOwn, oneKeyOneRun, otherArgumentsAreRefused } from './keys.ts';
 import { heldIsBounded, holdsEnd, noHotLoop } from './requests.ts';
-import { endsHaveCauses, ownRunsOnly, resultIsTheEngines } from './results.ts';
+import { ownRunsOnly, resultIsTheEngines } from './results.ts';
 import {
   epochsAreUnique,
   neverAfterItsEnd,
@@ -12,7 +13,9 @@ import {
   runsOnce,
   withinSlots,
 } from './runs.ts';
+import { nothingStartsTooLate } from './start-by.ts';
 import { cancelledStays, endsStay, noStepBack } from './statuses.ts';
+import { onlySpokenVersionsAreServed, refusedVersionsEnd } from './versions.ts';
 
 export const ALL_CHECKERS: readonly Checker[] = [
   acceptedRunsExist,
@@ -20,6 +23,7 @@ export const ALL_CHECKERS: readonly Checker[] = [
   toldIsOnDisk,
   runsOnce,
   neverAfterItsEnd,
+  nothingStartsTooLate,
   withinSlots,
   onlyTheLiveInstance,
   epochsAreUnique,
@@ -36,4 +40,6 @@ export const ALL_CHECKERS: readonly Checker[] = [
   heldIsBounded,
   holdsEnd,
   noHotLoop,
+  onlySpokenVersionsAreServed,
+  refusedVersionsEnd,
 ];

@@ -21,6 +21,8 @@ export interface Setup {
   readonly projects: ReadonlyMap<string, readonly string[]>;
   /** What a commit takes at the relay. */
   readonly relayDiskMs: number;
+  /** How soon a run has to start when its agent does not say. */
+  readonly startByMs: number;
 }
 
 export type Break = Omit<Violation, 'rule'>;

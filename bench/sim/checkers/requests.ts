@@ -43,18 +43,20 @@ export const holdsEnd: Checker = {
   *check(facts, { relayDiskMs }) {
     if (diskRefuses(facts)) return;
     const openMs = OPEN_MS + 3 * relayDiskMs;
-    const openedAt = new Map<number, number>();
+    const open = new Map<number, FactOf<'request-opened'>>();
+    const tooLong = ({ call, desktop, at }: FactOf<'request-opened'>, until: number): Break => ({
+      at: until,
+      commandId: null,
+      text: `a ${call} of ${desktop} was open for ${Math.round(until - at)} ms`,
+    });
     for (const fact of factsOf(facts, 'request-opened', 'request-closed')) {
-      if (fact.type === 'request-opened') openedAt.set(fact.id, fact.at);
-      const heldMs = fact.at - (openedAt.get(fact.id) ?? fact.at);
-      if (heldMs > openMs) {
-        yield {
-          at: fact.at,
-          commandId: null,
-          text: `a ${fact.call} of ${fact.desktop} was open for ${Math.round(heldMs)} ms`,
-        };
-      }
+      const opened = open.get(fact.id);
+      if (fact.type === 'request-opened') open.set(fact.id, fact);
+      else if (opened !== undefined && fact.at - opened.at > openMs) yield tooLong(opened, fact.at);
+      if (fact.type === 'request-closed') open.delete(fact.id);
     }
+    const end = facts.at(-1)?.at ?? 0;
+    for (const opened of open.values()) if (end - opened.at > openMs) yield tooLong(opened, end);
   },
 };
 

@@ -3,8 +3,9 @@
  *
  * Owns the kinds and how often each comes. Plain data; `inject.ts` does it.
  */
-import type { FactBody } from '../history.ts';
+import type { Contract, FactBody } from '../history.ts';
 import type { Dice } from './dice.ts';
+import { drawNames } from './versions.ts';
 import type { Weather } from './weather.ts';
 
 export type FaultBody =
@@ -20,6 +21,8 @@ export type FaultBody =
   | { readonly kind: 'disk-refuses'; readonly where: string; readonly forMs: number }
   | { readonly kind: 'unshare'; readonly desktop: string; readonly forMs: number }
   | { readonly kind: 'rename'; readonly desktop: string }
+  /** Another version of its program is installed, and names these versions of the protocol. */
+  | { readonly kind: 'update'; readonly desktop: string; readonly names: string | null; readonly downMs: number }
   | {
       readonly kind: 'weather';
       readonly name: string;
@@ -40,6 +43,8 @@ export interface TriggeredFault {
   readonly after: FactBody['type'];
   readonly nth: number;
   readonly delayMs: number;
+  /** It befalls the desktop of what has happened, and not the one that the fault names. */
+  readonly there?: true;
 }
 
 const MINUTE_MS = 60_000;
@@ -47,13 +52,13 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 interface Given {
   readonly stormMs: number;
-  readonly desktops: readonly string[];
+  readonly desktops: readonly { readonly name: string; readonly contract: Contract }[];
 }
 
 type Draw = (dice: Dice, given: Given) => FaultBody;
 
-const desktopOf = (dice: Dice, { desktops }: Given) => dice.pick(desktops);
-const someone = (dice: Dice, { desktops }: Given) => dice.pick(['relay', ...desktops]);
+const desktopOf = (dice: Dice, { desktops }: Given) => dice.pick(desktops).name;
+const someone = (dice: Dice, { desktops }: Given) => dice.pick(['relay', ...desktops.map(({ name }) => name)]);
 const downMs = (dice: Dice) => dice.magnitude(5, 30_000);
 
 /** Each kind, and the share of seeds that have it. */
@@ -107,12 +112,19 @@ const KINDS: readonly { readonly share: number; readonly most: number; readonly 
     draw: (dice, given) => ({ kind: 'unshare', desktop: desktopOf(dice, given), forMs: dice.magnitude(10, 30_000) }),
   },
   { share: 0.1, most: 1, draw: (dice, given) => ({ kind: 'rename', desktop: desktopOf(dice, given) }) },
+  { share: 0.15, most: 2, draw: update },
   { share: 0.3, most: 3, draw: (dice, given) => episode(dice, given, 'cuts') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'black hole') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'one way') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'sockets') },
   { share: 0.2, most: 2, draw: (dice, given) => episode(dice, given, 'doubled') },
 ];
+
+function update(dice: Dice, { desktops }: Given): FaultBody {
+  const { name, contract } = dice.pick(desktops);
+  const names = drawNames(dice, contract, { mixed: 0.3, unknown: 0.5 });
+  return { kind: 'update', desktop: name, names, downMs: downMs(dice) };
+}
 
 export function planFaults(dice: Dice, given: Given): TimedFault[] {
   const faults: TimedFault[] = [];
@@ -151,6 +163,27 @@ export function planTriggers(dice: Dice, given: Given): TriggeredFault[] {
     const nth = dice.whole(1, OFTEN.has(after) ? 60 : 12);
     return { fault: draw(dice, given), after, nth, delayMs: dice.magnitude(0.01, 1_000) };
   });
+}
+
+/** How long a desktop is away: longer than the relay waits for news of a run. */
+export const ABSENCE_MS = { min: 15.2 * MINUTE_MS, max: 18 * MINUTE_MS } as const;
+
+/** In the middle of a run its desktop goes: it dies, sleeps, or nothing of it gets through. The run is lost. */
+export function planAbsence(dice: Dice): TriggeredFault {
+  const forMs = dice.between(ABSENCE_MS.min, ABSENCE_MS.max);
+  const nobody = '';
+  const faults: readonly FaultBody[] = [
+    { kind: 'desktop-kill', desktop: nobody, downMs: forMs },
+    { kind: 'sleep', desktop: nobody, forMs },
+    { kind: 'weather', name: 'black hole', desktop: nobody, forMs, changes: EPISODES['black hole']() },
+  ];
+  return {
+    fault: dice.pick(faults),
+    after: 'engine-started',
+    nth: dice.whole(1, 2),
+    delayMs: dice.between(0, 3),
+    there: true,
+  };
 }
 
 const EPISODES = {

@@ -6,10 +6,14 @@
  */
 import type { DesktopPlace, SwarmWorld } from '../swarm-world.ts';
 import type { FaultBody, FaultKind } from './fault-plan.ts';
+import { isServed, usualNames } from './versions.ts';
 import { SLOW_MS } from './weather.ts';
 
 /** Longer than any message is on its way, doubled ones included. */
 const LAST_WORDS_MS = 3 * SLOW_MS;
+
+/** An installer does not wait for long. */
+const UPDATE_GRACE_MS = 2_000;
 
 type FaultOf<K extends FaultKind> = Extract<FaultBody, { kind: K }>;
 type Doing = { readonly [K in FaultKind]: (world: SwarmWorld, fault: FaultOf<K>) => void };
@@ -23,13 +27,15 @@ export function injectFaults(world: SwarmWorld): () => void {
     });
   }
   const counts = new Map<string, number>();
-  world.history.onFact(({ type }) => {
+  world.history.onFact((fact) => {
+    const { type } = fact;
     const count = (counts.get(type) ?? 0) + 1;
     counts.set(type, count);
-    for (const { fault, after, nth, delayMs } of world.swarm.triggers) {
-      if (over || after !== type || nth !== count) continue;
-      world.clock.after(delayMs, () => {
-        if (!over) inject(world, fault);
+    for (const trigger of world.swarm.triggers) {
+      if (over || trigger.after !== type || trigger.nth !== count) continue;
+      const there = trigger.there && 'desktop' in fact ? { desktop: fact.desktop } : {};
+      world.clock.after(trigger.delayMs, () => {
+        if (!over) inject(world, { ...trigger.fault, ...there });
       });
     }
   });
@@ -93,9 +99,9 @@ const DOING: Doing = {
     if (primary === null || share === undefined) return;
     const { projectId, graphSessionId } = share;
     world.history.add({ type: 'sharing-changed', desktop, session: graphSessionId, how: 'unshared' });
-    quietly(primary.agent.sharing.unshare(projectId, graphSessionId));
+    quietly(primary.program.unshare(projectId, graphSessionId));
     world.clock.after(forMs, () => {
-      if (place.host.primary === primary) quietly(primary.agent.sharing.share(projectId, graphSessionId));
+      if (place.host.primary === primary) quietly(primary.program.share(projectId, graphSessionId));
     });
   },
   rename: (world, { desktop }) => {
@@ -104,7 +110,14 @@ const DOING: Doing = {
     if (session === undefined) return;
     world.history.add({ type: 'sharing-changed', desktop, session: session.graph_session_id, how: 'renamed' });
     host.sessions[0] = { ...session, slug: `${session.slug}-renamed`, version: session.version + 1 };
-    for (const { agent } of host.instances) agent.libraryChanged();
+    for (const { program } of host.instances) program.libraryChanged();
+  },
+  update: (world, { desktop, names, downMs }) => {
+    const { host } = placeOf(world, desktop);
+    host.install(names);
+    const restart = () => void world.clock.after(downMs, () => host.startIfGone());
+    if (host.primary === null) restart();
+    else void host.stop(host.primary, { graceMs: UPDATE_GRACE_MS, how: 'stopped' }).then(restart);
   },
   weather: (world, { desktop, forMs, changes }) => {
     const end = placeOf(world, desktop).sky.begin(changes);
@@ -120,10 +133,15 @@ function calmDown(world: SwarmWorld): void {
   callerSky.calm();
   relay.machine.setWallRight();
   relay.refuseWrites(null);
-  for (const { host, sky } of desktops) {
+  for (const { host, plan, sky } of desktops) {
     sky.calm();
+    // Some owners put a program right that the relay does not speak with. Others never do.
+    if (!plan.staysAsItIs && !isServed(plan.contract, host.names)) {
+      host.install(usualNames(plan.contract));
+      for (const instance of [...host.instances]) host.kill(instance);
+    }
     host.options.machine.setWallRight();
-    for (const { store } of host.instances) store.failWrites(null);
+    for (const { disk } of host.instances) disk.failWrites(null);
     host.options.machine.wake();
   }
   // Not in the same instant: a machine that wakes has news to take in first.
@@ -156,7 +174,7 @@ function machineOf(world: SwarmWorld, where: string) {
 
 function refuseWrites(world: SwarmWorld, where: string, reason: string | null): void {
   if (where === 'relay') world.relay.refuseWrites(reason);
-  else for (const { store } of placeOf(world, where).host.instances) store.failWrites(reason);
+  else for (const { disk } of placeOf(world, where).host.instances) disk.failWrites(reason);
 }
 
 /** A disk that refuses, or a process that ends: the owner would see it, and nobody here minds. */

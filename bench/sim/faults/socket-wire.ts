@@ -2,16 +2,18 @@
  * WebSockets over a network with weather: refused, silent, lost on one side or on both.
  *
  * Owns the two ends of each connection and the order of frames, which holds as on any TCP connection. Knows nothing of
- * what is in a frame.
+ * what is in a frame; `socket-requests.ts` does.
  */
 import { EventEmitter } from 'node:events';
 import type { OpenSocket, SocketEvents } from '../../../desktop-agent/dialer/socket-link.ts';
+import type { ErrorCode, RelayError } from '../../../protocol/errors.ts';
 import type { Random } from '../../../protocol/ports.ts';
 import type { ServerSocket } from '../../../server/desktop-sockets.ts';
 import type { History } from '../history.ts';
 import type { Life } from '../hosts/machine.ts';
 import type { VirtualClock } from '../virtual-clock.ts';
 import { Dice } from './dice.ts';
+import { SocketRequests } from './socket-requests.ts';
 import { type Sky, wayMs } from './weather.ts';
 import type { Site } from './wire.ts';
 
@@ -27,20 +29,22 @@ export interface SocketWireOptions {
   readonly history: History;
   readonly sky: Sky;
   readonly site: Site & {
+    /** Why the relay that serves grants no upgrade to a request with these headers; null when it does. */
+    refusal(headers: Headers): RelayError | null;
     /** Takes over a socket whose upgrade was granted. */
     accept(socket: ServerSocket): void;
-    /** False while the relay is about to stop. */
-    takesSockets(): boolean;
   };
   readonly caller: string;
   /** Chance for the next connection: one of its own for each, so that none shifts another's dice. */
   readonly newRandom: () => Random;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 /** How a process opens WebSockets. */
 export function socketsOver(options: SocketWireOptions, life: Life): OpenSocket {
-  return (_url, _headers, events) => {
-    const connection = new SimulatedConnection(options, { life, events });
+  return (_url, headers, events) => {
+    const connection = new SimulatedConnection(options, { life, headers, events });
     return { send: (text) => connection.sendToRelay(text), terminate: () => connection.desktopEnds() };
   };
 }
@@ -48,6 +52,7 @@ export function socketsOver(options: SocketWireOptions, life: Life): OpenSocket 
 class SimulatedConnection {
   readonly #options: SocketWireOptions;
   readonly #life: Life;
+  readonly #headers: Headers;
   readonly #events: SocketEvents;
   readonly #dice: Dice;
   readonly #toRelay: OrderedWire;
@@ -61,9 +66,10 @@ class SimulatedConnection {
   #deadToDesktop = false;
   #desktopKnows = false;
 
-  constructor(options: SocketWireOptions, given: { life: Life; events: SocketEvents }) {
+  constructor(options: SocketWireOptions, given: { life: Life; headers: Headers; events: SocketEvents }) {
     this.#options = options;
     this.#life = given.life;
+    this.#headers = given.headers;
     this.#events = given.events;
     const { clock, sky, history } = options;
     this.#dice = new Dice(options.newRandom());
@@ -76,6 +82,7 @@ class SimulatedConnection {
       send: (text) => this.#sendToDesktop(text),
       ping: () => this.#pingDesktop(),
       ended: (reason) => this.#relayEnds(reason),
+      requests: new SocketRequests(history, options.caller),
     });
     given.life.onEnd(() => this.desktopEnds());
     this.#toRelay.send('', () => this.#upgrade());
@@ -111,9 +118,14 @@ class SimulatedConnection {
     const server = site.life();
     history.tell(caller, 'socket arrives');
     if (this.#desktopKnows) return;
-    if (sky.weather.sockets === 'refused' || server === null || !site.takesSockets()) {
+    if (sky.weather.sockets === 'refused' || server === null) {
       if (server !== null) history.countFault('socket refused');
       this.#toDesktop.send(LAST, () => this.#closeAtDesktop('the upgrade was refused'));
+      return;
+    }
+    const refusal = site.refusal(this.#headers);
+    if (refusal !== null) {
+      this.#toDesktop.send(LAST, () => this.#closeAtDesktop('the upgrade was answered with a refusal', refusal.code));
       return;
     }
     server.onEnd(() => this.#relayDied());
@@ -179,12 +191,12 @@ class SimulatedConnection {
     this.#closeAtDesktop('the connection was lost');
   }
 
-  #closeAtDesktop(reason: string): void {
+  #closeAtDesktop(reason: string, code?: ErrorCode): void {
     this.#atDesktop(() => {
       if (this.#desktopKnows) return;
       this.#desktopKnows = true;
       this.#options.history.tell(this.#options.caller, `socket closed: ${reason}`);
-      this.#events.onClose(reason);
+      this.#events.onClose(reason, code);
     });
   }
 
@@ -224,36 +236,41 @@ class OrderedWire {
   }
 }
 
-interface ToDesktop {
-  send(text: string): void;
-  ping(): void;
-  ended(reason: string): void;
+interface ServerEndOptions {
+  readonly send: (text: string) => void;
+  readonly ping: () => void;
+  readonly ended: (reason: string) => void;
+  readonly requests: SocketRequests;
 }
 
 class ServerEnd extends EventEmitter implements ServerSocket {
   readyState = OPEN;
-  readonly #wire: ToDesktop;
+  readonly #options: ServerEndOptions;
 
-  constructor(wire: ToDesktop) {
+  constructor(options: ServerEndOptions) {
     super();
-    this.#wire = wire;
+    this.#options = options;
   }
 
   ping(): void {
-    if (this.readyState === OPEN) this.#wire.ping();
+    if (this.readyState === OPEN) this.#options.ping();
   }
 
   send(text: string): void {
-    if (this.readyState === OPEN) this.#wire.send(text);
+    if (this.readyState !== OPEN) return;
+    this.#options.requests.sent(text);
+    this.#options.send(text);
   }
 
   receive(text: string): void {
-    if (this.readyState === OPEN) this.emit('message', Buffer.from(text), false);
+    if (this.readyState !== OPEN) return;
+    this.#options.requests.received(text);
+    this.emit('message', Buffer.from(text), false);
   }
 
   close(code = 1000, reason = ''): void {
     if (this.readyState !== OPEN) return;
-    this.#wire.ended(reason || `closed with code ${code}`);
+    this.#options.ended(reason || `closed with code ${code}`);
     this.lost();
   }
 
@@ -265,12 +282,14 @@ class ServerEnd extends EventEmitter implements ServerSocket {
   lost(): void {
     if (this.readyState === CLOSED) return;
     this.readyState = CLOSED;
+    this.#options.requests.ended();
     this.emit('close');
   }
 
   /** The process that had it was killed: nobody is left to be told. */
   forget(): void {
     this.readyState = CLOSED;
+    this.#options.requests.ended();
     this.removeAllListeners();
   }
 }

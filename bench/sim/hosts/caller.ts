@@ -14,12 +14,14 @@ import { askForRun, askToCancel, askToRun, type Counter } from './told-run.ts';
 export interface CallerOptions {
   readonly seed: number;
   readonly name: string;
+  /** Share of runs that are to start soon or never. */
+  readonly hurry: number;
   readonly life: Life;
   readonly history: History;
   readonly wire: Wire;
   readonly principal: AgentPrincipal;
   /** The relay that serves now, as this agent reaches it. Never asked while there is none. */
-  readonly counter: () => Counter;
+  readonly counter: (signal: AbortSignal) => Counter;
 }
 
 /** A start call that this agent has made, whatever became of it. */
@@ -65,7 +67,7 @@ export class Caller {
       return this.#ask(dice, { ...earlier, request: altered(earlier.request) });
     if (run === null) return;
     if (deed === 'read') return this.#read(run, 0);
-    if (deed === 'wait') return this.#read(run, dice.between(1_000, 50_000));
+    if (deed === 'wait') return this.#read(run, dice.whole(1_000, 50_000));
     if (deed === 'cancel') return this.#cancel(run);
   }
 
@@ -77,13 +79,14 @@ export class Caller {
   }
 
   async #start(dice: Dice, session: string): Promise<Started> {
-    const { name } = this.options;
+    const { hurry, name } = this.options;
     const serial = this.#started.length + 1;
     // Keys are the same for all agents: an agent's key says nothing about another's.
     const request = {
       graph_session_id: session,
       arguments: { serial, by: name },
       idempotency_key: `key-number-${serial}`,
+      ...(dice.chance(hurry) && { start_within_seconds: Math.ceil(dice.magnitude(1, 600)) }),
     };
     const started: Started = { request, commandId: null };
     this.#started.push(started);
@@ -104,7 +107,7 @@ export class Caller {
   }
 
   async #read(commandId: string, waitMs: number): Promise<void> {
-    await this.#send((counter, signal) => askForRun(counter, { commandId, waitMs, signal, by: 'read' }), waitMs);
+    await this.#send((counter) => askForRun(counter, { commandId, waitMs, by: 'read' }), waitMs);
   }
 
   async #cancel(commandId: string): Promise<void> {
@@ -115,13 +118,13 @@ export class Caller {
   }
 
   /** Resolves with undefined when no answer came. */
-  #send<A>(ask: (counter: Counter, signal: AbortSignal) => Promise<A>, waitMs = 0): Promise<A | undefined> {
+  #send<A>(ask: (counter: Counter) => Promise<A>, waitMs = 0): Promise<A | undefined> {
     const { seed, name, life, wire, counter } = this.options;
     const { promise, resolve } = Promise.withResolvers<A | undefined>();
     const takeBack = wire.send<A>(life, {
       name: 'agent',
       random: namedRandom(seed, `${name} call ${++this.#calls}`),
-      deliver: (signal) => ask(counter(), signal),
+      deliver: (signal) => ask(counter(signal)),
       onAnswer: (answer) => end(answer),
       onBreakdown: () => end(undefined),
     });

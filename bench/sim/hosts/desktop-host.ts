@@ -1,36 +1,25 @@
 /**
- * A machine with a desktop: starts instances of the production agent, kills and stops them, starts copies of the same
- * identity, puts the machine to sleep.
+ * A machine with a desktop: starts instances of its program, kills and stops them, starts copies of the same identity.
  *
- * Owns the instances' lives and disks. What its Graphs do is drawn from the command, so it does not depend on when or
- * where they run.
+ * Owns the instances' lives and disks. Which program it is, is in the options.
  */
-import { type Agent, createAgent } from '../../../desktop-agent/agent.ts';
-import type { GraphLibrary, LocalSession } from '../../../desktop-agent/graph-library.ts';
+import type { LocalSession } from '../../../desktop-agent/graph-library.ts';
 import type { ModeName } from '../../../desktop-agent/modes.ts';
-import type { Engine, GraphRun, RunOutcome } from '../../../desktop-agent/ports.ts';
-import { DESKTOP_TABLES, type DesktopTables } from '../../../desktop-agent/rows.ts';
-import { createMemoryState, type MemoryImage, type MemoryState } from '../../../protocol/host/state/memory-state.ts';
-import type { Ports, Random, StateStore } from '../../../protocol/ports.ts';
+import type { MemoryImage } from '../../../protocol/host/state/memory-state.ts';
+import type { Random } from '../../../protocol/ports.ts';
 import type { Defects } from '../defects.ts';
-import { Dice } from '../faults/dice.ts';
+import { isServed } from '../faults/versions.ts';
 import type { Sky } from '../faults/weather.ts';
 import { Wire } from '../faults/wire.ts';
-import type { CallKind, History, InstanceRef } from '../history.ts';
+import type { CallKind, Contract, History, InstanceRef } from '../history.ts';
 import type { Path } from '../paths/path.ts';
-import { namedRandom, seededIds } from '../seeded.ts';
-import { completedWith, createTimedEngine, outcomeWithoutResult } from '../timed-engine.ts';
+import { namedRandom } from '../seeded.ts';
 import { Life, type Machine } from './machine.ts';
-import { observed } from './observed-dialers.ts';
-import { partLog } from './part-log.ts';
+import { installPlain } from './plain-program.ts';
+import { installProduction } from './production-program.ts';
+import type { Installed } from './program.ts';
 import type { RelayHost } from './relay-host.ts';
-
-export interface GraphHabits {
-  readonly minMs: number;
-  readonly maxMs: number;
-  readonly stopMs: number;
-  readonly failShare: number;
-}
+import type { GraphHabits } from './simulated-graphs.ts';
 
 export interface DesktopHostOptions {
   readonly seed: number;
@@ -42,6 +31,11 @@ export interface DesktopHostOptions {
   readonly sky: Sky;
   readonly desktopId: string;
   readonly token: string;
+  readonly contract: Contract;
+  /** The versions of the protocol that it names at first. */
+  readonly names: string | null;
+  /** Of the plain contract: whether it names its start in each sync. */
+  readonly namesInstance: boolean;
   readonly mode: ModeName;
   readonly slots: number;
   readonly diskMs: number;
@@ -55,11 +49,9 @@ export interface Share {
   readonly graphSessionId: string;
 }
 
-export interface Instance {
+export interface Instance extends Installed {
   readonly ref: InstanceRef;
   readonly life: Life;
-  readonly agent: Agent;
-  readonly store: MemoryState<DesktopTables>;
   /** Another machine with the same identity and a disk of its own. */
   readonly isCopy: boolean;
 }
@@ -73,11 +65,14 @@ export class DesktopHost {
   readonly #streams = new Map<CallKind, Random>();
   readonly #wire: Wire;
   #image: MemoryImage | undefined;
+  /** What the version that is installed names to the relay. */
+  #names: string | null;
   #starts = 0;
   #hadCopies = false;
 
   constructor(options: DesktopHostOptions) {
     this.options = options;
+    this.#names = options.names;
     const { history, sky, relay, name, machine } = options;
     const site = { life: () => relay.listening() };
     this.#wire = new Wire({ clock: machine.world, history, sky, site, caller: name });
@@ -95,22 +90,27 @@ export class DesktopHost {
 
   /** Starts the desktop from its own disk; a copy, with this sharing, from an empty one. */
   start(copyWith: readonly Share[] | null = null): Instance {
-    const { history, name, machine, diskMs, defects } = this.options;
+    const { contract, history, name, machine, defects } = this.options;
+    const names = this.#names;
     const ref = { desktop: name, instance: `${name}#${++this.#starts}` };
     const life = new Life(machine, ref.instance);
     const isCopy = copyWith !== null;
     if (isCopy) this.#hadCopies = true;
-    const restore = this.#image === undefined || isCopy ? {} : { restore: this.#image };
-    const store = createMemoryState<DesktopTables>({
-      tables: DESKTOP_TABLES,
-      clock: life,
-      syncDelayMs: diskMs,
-      ...restore,
+    const install = contract === 'trpc' ? installProduction : installPlain;
+    const installed = install({
+      options: this.options,
+      ref,
+      life,
+      image: isCopy ? undefined : this.#image,
+      names: defects.names === undefined ? names : defects.names(names),
+      sessions: () => this.sessions,
+      wire: this.#wire,
+      randomOf: (kind) => this.#streamOf(kind),
     });
-    const agent = this.#createAgent(ref, life, defects.desktopStore?.(store) ?? store);
-    const instance: Instance = { ref, life, agent, store, isCopy };
+    const instance: Instance = { ref, life, isCopy, ...installed };
     this.instances.push(instance);
-    history.add({ type: 'desktop-started', ...ref });
+    history.add({ type: 'desktop-started', ...ref, contract, names });
+    if (!isServed(contract, names)) history.countFault('no version in common');
     history.tell(ref.instance, isCopy ? 'starts as a copy' : 'starts');
     void this.share(instance, copyWith ?? []);
     void this.#live(instance);
@@ -118,7 +118,7 @@ export class DesktopHost {
   }
 
   /** The owner ticks these. A tick that a kill or a refusing disk takes away is one that the owner did not get. */
-  async share({ agent, ref, life }: Instance, shares: readonly Share[]): Promise<void> {
+  async share({ program, ref, life }: Instance, shares: readonly Share[]): Promise<void> {
     let ticked = false;
     const { history, name } = this.options;
     const lost = () => {
@@ -126,7 +126,7 @@ export class DesktopHost {
         history.add({ type: 'sharing-changed', desktop: name, session: '', how: `lost with ${ref.instance}` });
     };
     life.onEnd(lost);
-    const ticks = shares.map(({ projectId, graphSessionId }) => agent.sharing.share(projectId, graphSessionId));
+    const ticks = shares.map(({ projectId, graphSessionId }) => program.share(projectId, graphSessionId));
     const results = await Promise.allSettled(ticks);
     ticked = results.every(({ status }) => status === 'fulfilled');
     if (!ticked) lost();
@@ -135,7 +135,7 @@ export class DesktopHost {
   /** From the start to the end, as the process does it. */
   async #live(instance: Instance): Promise<void> {
     try {
-      const end = await instance.agent.run();
+      const end = await instance.program.run();
       // What has run is still written down, and then it ends.
       if (end !== 'stopped') await this.stop(instance, { graceMs: 10_000, how: end });
     } catch {
@@ -143,6 +143,15 @@ export class DesktopHost {
       this.#end(instance, 'failed');
       this.options.machine.world.after(SUPERVISOR_MS, () => this.startIfGone());
     }
+  }
+
+  /** Another version is installed. It runs from the next start on. */
+  install(names: string | null): void {
+    this.#names = names;
+  }
+
+  get names(): string | null {
+    return this.#names;
   }
 
   startIfGone(): void {
@@ -156,7 +165,7 @@ export class DesktopHost {
   /** As the process does when it is asked to stop. It has ended when this resolves. */
   async stop(instance: Instance, { graceMs, how }: { graceMs: number; how: string }): Promise<void> {
     // When the disk refuses to the end, the process ends all the same.
-    await instance.agent.drain(graceMs).catch(() => {});
+    await instance.program.drain(graceMs).catch(() => {});
     this.#end(instance, how);
   }
 
@@ -164,46 +173,11 @@ export class DesktopHost {
     const index = this.instances.indexOf(instance);
     if (index === -1) return;
     this.instances.splice(index, 1);
-    const image = instance.store.crash();
+    const image = instance.disk.crash();
     if (!instance.isCopy) this.#image = this.options.defects.desktopImage?.(image) ?? image;
     instance.life.end();
     this.options.history.add({ type: 'desktop-ended', ...instance.ref, how });
     this.options.history.tell(instance.ref.instance, `ends: ${how}`);
-  }
-
-  #createAgent(ref: InstanceRef, life: Life, store: StateStore<DesktopTables>): Agent {
-    const { history, seed, path, relay, sky, name, desktopId, token, mode, slots, defects } = this.options;
-    const ports: Ports = {
-      clock: life,
-      random: namedRandom(seed, ref.instance),
-      ids: seededIds(namedRandom(seed, `${ref.instance} ids`)),
-      log: partLog(history, ref.instance),
-    };
-    const site = {
-      life: () => relay.listening(),
-      takesSockets: () => relay.serving?.relay.draining() === false,
-      accept: (socket: Parameters<RelayHost['accept']>[0]) => relay.accept(socket, desktopId),
-    };
-    let sockets = 0;
-    const newRandom = () => namedRandom(seed, `${ref.instance} socket ${++sockets}`);
-    const dialers = path.dialers({
-      life,
-      wire: this.#wire,
-      sockets: { clock: life.machine.world, history, sky, site, caller: name, newRandom },
-      serving: () => relay.serving!,
-      desktopId,
-      token,
-      randomOf: (kind) => this.#streamOf(kind),
-    });
-    return createAgent({
-      ports,
-      dialers: observed(defects.dialers?.(dialers) ?? dialers, { history, ref, clock: life.machine.world }),
-      store,
-      engine: this.#createEngine(ref, life),
-      library: this.#library(),
-      mode,
-      slots: defects.slots?.(slots) ?? slots,
-    });
   }
 
   #streamOf(kind: CallKind): Random {
@@ -213,42 +187,5 @@ export class DesktopHost {
       this.#streams.set(kind, stream);
     }
     return stream;
-  }
-
-  #library(): GraphLibrary {
-    return {
-      list: () => this.sessions,
-      load: async (id) => {
-        const session = this.sessions.find(({ graph_session_id }) => graph_session_id === id);
-        return session === undefined ? null : { name: session.file_name, source: '' };
-      },
-    };
-  }
-
-  #createEngine(ref: InstanceRef, life: Life): Engine {
-    const { history, seed, graphs, defects } = this.options;
-    const habitsOf = (run: GraphRun) => {
-      const dice = new Dice(namedRandom(seed, run.commandId));
-      return { runMs: dice.magnitude(graphs.minMs, graphs.maxMs), fails: dice.chance(graphs.failShare) };
-    };
-    const ids = ({ commandId, executionId }: GraphRun) => ({ commandId, executionId });
-    const engine = createTimedEngine({
-      clock: life,
-      runMs: (run) => habitsOf(run).runMs,
-      stopMs: graphs.stopMs,
-      ending: (run): RunOutcome =>
-        habitsOf(run).fails
-          ? outcomeWithoutResult('failed', 'the Graph threw')
-          : completedWith({ by: run.executionId, args: run.args }),
-      onStart: (run) => {
-        history.add({ type: 'engine-started', ...ref, ...ids(run) });
-        history.tell(ref.instance, 'ENGINE STARTS', run.commandId);
-      },
-      onEnd: (run, outcome) => {
-        history.add({ type: 'engine-ended', ...ref, ...ids(run), status: outcome.status, result: outcome.resultJson });
-        history.tell(ref.instance, `ENGINE ENDS ${outcome.status}`, run.commandId);
-      },
-    });
-    return defects.engine?.(engine) ?? engine;
   }
 }

@@ -6,7 +6,7 @@
  * machine wait. Must not know what runs on it.
  */
 import type { Clock, Timer } from '../../../protocol/ports.ts';
-import type { VirtualClock } from '../virtual-clock.ts';
+import { timerMs, type VirtualClock } from '../virtual-clock.ts';
 
 export class Machine {
   readonly #world: VirtualClock;
@@ -100,7 +100,7 @@ export class Life implements Clock {
 
   after(delayMs: number, run: () => void): Timer {
     const { machine } = this;
-    const due = machine.monotonic() + Math.max(0, delayMs);
+    const due = machine.monotonic() + timerMs(delayMs);
     let cancelled = false;
     let armed: Timer;
     const arm = () => {

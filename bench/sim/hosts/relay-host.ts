@@ -4,10 +4,8 @@
  * Owns the relay's lives and its disk. A killed relay never speaks again: its clock is stopped and its answers are
  * dropped by the wire.
  */
-import type { RelayHandlers } from '../../../protocol/api.ts';
 import { createMemoryState, type MemoryImage, type MemoryState } from '../../../protocol/host/state/memory-state.ts';
 import type { Ports } from '../../../protocol/ports.ts';
-import type { AgentApi } from '../../../server/agent-api.ts';
 import type { ServerSocket } from '../../../server/desktop-sockets.ts';
 import { createRelay } from '../../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../../server/rows.ts';
@@ -24,6 +22,8 @@ export interface RelayHostOptions {
   readonly history: History;
   readonly path: Path;
   readonly diskMs: number;
+  /** The owner's start-by time. */
+  readonly startByMs: number;
   readonly defects: Defects;
 }
 
@@ -31,8 +31,6 @@ export interface RelayHostOptions {
 export interface RelayLife extends ServingRelay {
   readonly life: Life;
   readonly store: MemoryState<RelayTables>;
-  readonly agents: AgentApi;
-  readonly calls: RelayHandlers;
 }
 
 export class RelayHost {
@@ -68,7 +66,7 @@ export class RelayHost {
 
   start(): void {
     if (this.#serving !== null) return;
-    const { machine, history, seed, diskMs, defects } = this.#options;
+    const { machine, history, seed, diskMs, startByMs, defects } = this.#options;
     this.#closed = false;
     const name = `relay#${++this.#lives}`;
     const life = new Life(machine, name);
@@ -87,7 +85,8 @@ export class RelayHost {
       ...restore,
     });
     const used = defects.relayStore?.(store) ?? store;
-    const relay = createRelay({ ports, store: used });
+    // The short path has no MCP endpoint that could tell less: both paths are told all.
+    const relay = createRelay({ ports, store: used, limits: { startByDefaultMs: startByMs, toldRuns: 0 } });
     const calls = defects.calls?.(relay.calls, used) ?? relay.calls;
     const agents = defects.agents?.(relay.agents) ?? relay.agents;
     this.#serving = { life, store, relay, calls, agents };

@@ -10,15 +10,17 @@ export interface Counter {
   readonly life: Life;
   readonly principal: AgentPrincipal;
   readonly name: string;
+  /** Aborted when nobody waits for the answer any more: then nobody is told. */
+  readonly signal: AbortSignal;
   readonly history: History;
 }
 
 type Told = Extract<FactBody, { type: 'told' }>;
 
 /** One spelling for requests that mean the same. */
-export function askedText(request: Pick<RunRequest, 'graph_session_id' | 'arguments'>): string {
+export function askedText(request: RunRequest): string {
   const entries = Object.entries(request.arguments).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([request.graph_session_id, entries]);
+  return JSON.stringify([request.graph_session_id, entries, request.start_within_seconds ?? null]);
 }
 
 /** Resolves with the command's id, or null when nothing was started. */
@@ -27,23 +29,25 @@ export async function askToRun(counter: Counter, request: RunRequest): Promise<s
   const asked = { agent: name, key: request.idempotency_key, asked: askedText(request), askedAt: history.now };
   try {
     const ticket = await api.runSession(principal, request);
-    if (!counter.life.alive) return null;
+    if (!isHeard(counter)) return null;
     const { command_id, replayed, graph_session_id } = ticket;
-    history.add({ type: 'ticket', ...asked, commandId: command_id, replayed, session: graph_session_id });
+    const { start_within_seconds: within } = request;
+    const withinMs = within === undefined ? null : within * 1_000;
+    history.add({ type: 'ticket', ...asked, withinMs, commandId: command_id, replayed, session: graph_session_id });
     addTold(counter, { commandId: command_id, askedAt: asked.askedAt, by: 'start', run: toldRun(ticket) });
     return command_id;
   } catch (error) {
-    if (counter.life.alive && error instanceof AgentError) history.add({ type: 'run-refused', ...asked });
+    if (isHeard(counter) && error instanceof AgentError) history.add({ type: 'run-refused', ...asked });
     return null;
   }
 }
 
 export async function askForRun(
   counter: Counter,
-  read: { commandId: string; waitMs: number; signal: AbortSignal; by: 'read' | 'audit' },
+  read: { commandId: string; waitMs: number; by: 'read' | 'audit' },
 ): Promise<void> {
-  const { api, principal } = counter;
-  const { commandId, waitMs, signal, by } = read;
+  const { api, principal, signal } = counter;
+  const { commandId, waitMs, by } = read;
   await tell(counter, { commandId, by }, () => api.getRun(principal, { command_id: commandId, waitMs, signal }));
 }
 
@@ -60,11 +64,15 @@ async function tell(
   const askedAt = counter.history.now;
   try {
     const run = toldRun(await ask());
-    if (counter.life.alive) addTold(counter, { ...of, askedAt, run });
+    if (isHeard(counter)) addTold(counter, { ...of, askedAt, run });
   } catch (error) {
-    if (!counter.life.alive || !(error instanceof AgentError)) return;
+    if (!isHeard(counter) || !(error instanceof AgentError)) return;
     counter.history.add({ type: 'not-found', agent: counter.name, commandId: of.commandId, askedAt });
   }
+}
+
+function isHeard({ life, signal }: Counter): boolean {
+  return life.alive && !signal.aborted;
 }
 
 function addTold({ name, history }: Counter, told: Omit<Told, 'type' | 'agent'>): void {

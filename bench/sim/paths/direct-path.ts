@@ -14,8 +14,9 @@ import { errorFromWire } from '../../../protocol/trpc-errors.ts';
 import { socketsOver } from '../faults/socket-wire.ts';
 import type { Breakdown } from '../faults/wire.ts';
 import type { CallKind } from '../history.ts';
-import { type Call, callHandler, type Reply } from './direct-call.ts';
+import { type Call, callHandler, type Reply, versionRefusal } from './direct-call.ts';
 import { framesFor } from './direct-socket.ts';
+import { socketsNaming } from './naming.ts';
 import type { DialGiven, Path } from './path.ts';
 
 export const DIRECT_PATH: Path = {
@@ -26,6 +27,7 @@ export const DIRECT_PATH: Path = {
     plain: dialer(given, (call, settle) => sendRequest(given, 'plain', { call, settle })),
     websocket: socketDialer(given),
   }),
+  agents: ({ agents }) => agents,
   accept: ({ relay, calls }, socket, desktopId) => relay.acceptSocket(socket, desktopId, { serve: framesFor(calls) }),
 };
 
@@ -82,11 +84,12 @@ function sendRequest(
   transport: TransportName,
   { call, settle }: { readonly call: Call; readonly settle: Settle },
 ): () => void {
-  const { wire, life, serving, desktopId, randomOf } = given;
+  const { wire, life, serving, desktopId, names, randomOf } = given;
   return wire.send<Reply>(life, {
     name: call.kind,
     random: randomOf(call.kind),
-    deliver: (signal) => callHandler(serving().calls, call, { desktopId, transport, signal }),
+    deliver: async (signal) =>
+      versionRefusal(names) ?? callHandler(serving().calls, call, { desktopId, transport, signal }),
     onAnswer: (reply) => {
       if ('value' in reply) settle.resolve(reply.value);
       else settle.reject(new RelayError(reply.error.code, reply.error.message));
@@ -98,8 +101,8 @@ function sendRequest(
 
 /** The production link over one WebSocket, without tRPC's client in front of it. */
 function socketDialer(given: DialGiven): Dialer {
-  const { life, token, sockets } = given;
-  const open = socketsOver(sockets, life);
+  const { life, names, token, sockets } = given;
+  const open = socketsNaming(names, socketsOver(sockets, life));
   const { link, renew } = renewableSocketLink({ url: 'http://relay.test', token: () => token, clock: life, open });
   const operate = link({});
   let ids = 0;

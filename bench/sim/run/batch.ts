@@ -41,6 +41,10 @@ export interface BatchReport {
   readonly events: number;
   readonly virtual_minutes: number;
   readonly faults: Readonly<Record<string, number>>;
+  /** Commands by how they ended. */
+  readonly ends: Readonly<Record<string, number>>;
+  /** Seeds in which some agent was told this status of a run, also if not as the last word. */
+  readonly seeds_with: Readonly<Record<string, number>>;
   readonly wall_ms: number;
   readonly seeds_per_s: number;
   readonly runs_per_s: number;
@@ -54,6 +58,8 @@ export interface Part {
   events: number;
   virtualMs: number;
   faults: Record<string, number>;
+  ends: Record<string, number>;
+  seedsWith: Record<string, number>;
 }
 
 /** Stories of so many broken rules of a seed are told; the rest is only named. */
@@ -74,7 +80,9 @@ export async function runBatch(options: BatchOptions): Promise<BatchReport> {
     runs: whole.runs,
     events: whole.events,
     virtual_minutes: Math.round(whole.virtualMs / 60_000),
-    faults: Object.fromEntries(Object.entries(whole.faults).sort(([a], [b]) => (a < b ? -1 : 1))),
+    faults: byName(whole.faults),
+    ends: byName(whole.ends),
+    seeds_with: byName(whole.seedsWith),
     wall_ms: Math.round(wallMs),
     seeds_per_s: rate(whole.seeds, wallMs),
     runs_per_s: rate(whole.runs, wallMs),
@@ -83,15 +91,19 @@ export async function runBatch(options: BatchOptions): Promise<BatchReport> {
 
 /** Every `step`-th seed from `seed` on, `seeds` in all. */
 export async function runPart(given: { seed: number; seeds: number; path: PathName; step: number }): Promise<Part> {
-  const part: Part = { seeds: 0, failed: [], runs: 0, events: 0, virtualMs: 0, faults: {} };
+  const part: Part = { seeds: 0, failed: [], runs: 0, events: 0, virtualMs: 0, faults: {}, ends: {}, seedsWith: {} };
   for (let index = 0; index < given.seeds; index++) {
     const seed = { seed: given.seed + index * given.step, path: given.path };
-    const result = await runSeed({ ...seed, traced: false });
+    const result = await runSeed({ ...seed, traced: false }).catch((cause) => {
+      throw new Error(`seed ${seed.seed} could not be run: ${cause.message}`, { cause });
+    });
     part.seeds++;
     part.runs += result.runs;
     part.events += result.events;
     part.virtualMs += result.virtualMs;
     addCounts(part.faults, Object.fromEntries(result.faults));
+    for (const status of result.ends) addCounts(part.ends, { [status]: 1 });
+    for (const status of result.seen) addCounts(part.seedsWith, { [status]: 1 });
     // A second time, for the story: the same seed is the same world.
     if (result.violations.length > 0) part.failed.push(failedSeed(await runSeed(seed)));
   }
@@ -123,16 +135,26 @@ function inWorkers({ seed, seeds, path, jobs }: BatchOptions): Promise<Part[]> {
 }
 
 function joined(a: Part, b: Part): Part {
-  const faults = { ...a.faults };
-  addCounts(faults, b.faults);
   return {
     seeds: a.seeds + b.seeds,
     failed: [...a.failed, ...b.failed],
     runs: a.runs + b.runs,
     events: a.events + b.events,
     virtualMs: a.virtualMs + b.virtualMs,
-    faults,
+    faults: summed(a.faults, b.faults),
+    ends: summed(a.ends, b.ends),
+    seedsWith: summed(a.seedsWith, b.seedsWith),
   };
+}
+
+function summed(a: Record<string, number>, b: Record<string, number>): Record<string, number> {
+  const sum = { ...a };
+  addCounts(sum, b);
+  return sum;
+}
+
+function byName(counts: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function addCounts(into: Record<string, number>, counts: Record<string, number>): void {

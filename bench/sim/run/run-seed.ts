@@ -9,12 +9,14 @@ import type { Setup, Violation } from '../checkers/checker.ts';
 import type { Defects } from '../defects.ts';
 import { injectFaults } from '../faults/inject.ts';
 import { drawSwarm } from '../faults/swarm.ts';
+import { isServed } from '../faults/versions.ts';
 import { type Fact, factsOf, type History } from '../history.ts';
 import { askForRun } from '../hosts/told-run.ts';
 import { DIRECT_PATH } from '../paths/direct-path.ts';
 import { FULL_PATH } from '../paths/full-path.ts';
 import type { PathName } from '../paths/path.ts';
 import { createSwarmWorld, type SwarmWorld } from '../swarm-world.ts';
+import { listenForUnheard } from './unheard.ts';
 
 export interface SeedOptions {
   readonly seed: number;
@@ -32,6 +34,10 @@ export interface SeedResult {
   readonly traceHash: string | null;
   /** Starts of a Graph. */
   readonly runs: number;
+  /** What each run came to in the end, as its agent was told. */
+  readonly ends: readonly string[];
+  /** Every status that an agent was told of some run, also those that were not the last. */
+  readonly seen: ReadonlySet<string>;
   /** Events of the virtual clock. */
   readonly events: number;
   readonly virtualMs: number;
@@ -43,6 +49,10 @@ export interface SeedResult {
 const CALM_BASE_MS = 4 * 60_000;
 /** And for each command: its run, and a tick of 20 s with the calls around it. */
 const CALM_PER_COMMAND_MS = 30_000;
+/** The relay gives up a run whose desktop has been silent for this long. */
+const LOST_MS = 15 * 60_000;
+/** Steps of the relay's clock may add up to this much (see fault-plan.ts), and a start-by time moves with them. */
+const WALL_STEPS_MS = 30 * 60_000;
 const LOOK_MS = 5_000;
 const SLICE_MS = 10_000;
 /** A usual world has some hundred events, a long one some thousand. With this many, something goes round and round. */
@@ -55,25 +65,32 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
   const swarm = drawSwarm(seed);
   const world = await createSwarmWorld(swarm, { path: name === 'full' ? FULL_PATH : DIRECT_PATH, defects, traced });
   const { clock, history, relay } = world;
+  const unheard = listenForUnheard(() => clock.monotonic());
   // Whatever was told must hold in the first instant of a relay's next life, before anybody can repair it.
   relay.onStart(() => void audit(world, toldCommands(history)));
 
   const endStorm = injectFaults(world);
   startPeople(world);
-  await storm(world, swarm.stormMs);
+  await storm(world);
   endStorm();
   const late = await untilAllEnded(world);
   await clock.advance(AFTERWARDS_MS);
   await clock.settle(audit(world, toldCommands(history)));
 
+  // What is still held has timers of its own on the full path.
+  const traceHash = traced ? clock.traceHash() : null;
+  relay.kill();
   const setup = setupOf(world);
-  const violations = [...late, ...verdict(history.facts, setup)].sort((a, b) => a.at - b.at);
+  const told = factsOf(history.facts, 'told');
+  const violations = [...late, ...unheard(), ...verdict(history.facts, setup)].sort((a, b) => a.at - b.at);
   return {
     seed,
     path: name,
     violations,
-    traceHash: traced ? clock.traceHash() : null,
+    traceHash,
     runs: factsOf(history.facts, 'engine-started').length,
+    ends: [...new Map(told.map(({ commandId, run }) => [commandId, run.status])).values()],
+    seen: new Set(told.map(({ run }) => run.status)),
     events: clock.events,
     virtualMs: clock.monotonic(),
     faults: history.faults,
@@ -82,10 +99,12 @@ export async function runSeed(options: SeedOptions): Promise<SeedResult> {
 }
 
 /** The storm, unless the world runs hot: then there is enough to see already. */
-async function storm({ clock }: SwarmWorld, stormMs: number): Promise<void> {
-  const end = clock.monotonic() + stormMs;
+async function storm(world: SwarmWorld): Promise<void> {
+  const { clock, history, relay, swarm } = world;
+  const end = clock.monotonic() + swarm.stormMs;
   while (clock.monotonic() < end && clock.events < MOST_EVENTS) {
     await clock.advance(Math.min(SLICE_MS, end - clock.monotonic()));
+    if (swarm.watched && relay.serving !== null) void audit(world, openCommands(history.facts));
   }
 }
 
@@ -99,6 +118,7 @@ function setupOf({ swarm, desktops }: SwarmWorld): Setup {
     ),
     projects: new Map(swarm.callers.map(({ name, projects }) => [name, projects])),
     relayDiskMs: swarm.relayDiskMs,
+    startByMs: swarm.startByMs,
   };
 }
 
@@ -125,11 +145,10 @@ function toldCommands({ facts }: History): Map<string, string> {
 
 /** Reads these commands as their agents would, without a network in between. */
 async function audit(world: SwarmWorld, commands: ReadonlyMap<string, string>): Promise<void> {
-  const { signal } = new AbortController();
   for (const caller of world.callers) {
     const counter = world.counterOf(caller);
     for (const [commandId, agent] of commands) {
-      if (agent === caller.options.name) await askForRun(counter, { commandId, waitMs: 0, signal, by: 'audit' });
+      if (agent === caller.options.name) await askForRun(counter, { commandId, waitMs: 0, by: 'audit' });
     }
   }
 }
@@ -145,13 +164,21 @@ async function untilAllEnded(world: SwarmWorld): Promise<Violation[]> {
     const open = openCommands(history.facts);
     await clock.settle(audit(world, open));
     const left = openCommands(history.facts);
-    const boundMs = CALM_BASE_MS + toldCommands(history).size * (CALM_PER_COMMAND_MS + longestRun(world));
+    const boundMs = calmBaseMs(world) + toldCommands(history).size * (CALM_PER_COMMAND_MS + longestRun(world));
     if (left.size === 0) return [];
     const afterMs = clock.monotonic() - start;
     if (afterMs > boundMs || clock.events > MOST_EVENTS) {
       return [...left.keys()].map((id) => notEnded(id, afterMs, clock.monotonic()));
     }
   }
+}
+
+/** Nobody comes for some runs: they end when it is too late for them, or when nothing is said of them for too long. */
+function calmBaseMs({ swarm, desktops }: SwarmWorld): number {
+  const out = desktops.some(({ plan, host }) => !isServed(plan.contract, host.names));
+  if (out) return CALM_BASE_MS + Math.max(swarm.startByMs, LOST_MS) + WALL_STEPS_MS;
+  // One of the plain contract is there, and may have forgotten what it ran.
+  return CALM_BASE_MS + (desktops.some(({ plan }) => plan.contract === 'plain-json') ? LOST_MS : 0);
 }
 
 function longestRun({ swarm }: SwarmWorld): number {
