@@ -7,10 +7,11 @@
 import { Backoff } from '../protocol/backoff.ts';
 import { asRelayError } from '../protocol/errors.ts';
 import { runChannel } from '../protocol/ids.ts';
+import { DEADLINE_MARGIN_MS } from '../protocol/limits.ts';
 import type { Ports } from '../protocol/ports.ts';
 import type { ControlAnswer, OfferedCommand, StopReason } from '../protocol/schemas.ts';
 import { NOT_SHARED } from '../protocol/texts.ts';
-import { abortedLater, pause } from '../protocol/waiting.ts';
+import { abortedLater, pause, stopwatch } from '../protocol/waiting.ts';
 import { cancelledOutcome, type ExecutionIds, type ExecutionJournal, failedOutcome } from './execution-journal.ts';
 import type { GraphLibrary } from './graph-library.ts';
 import { capacityIn, type RelayMode } from './modes.ts';
@@ -40,12 +41,20 @@ export interface RunnerOptions {
   readonly onEvent: (commandId: string, event: GraphEvent) => void;
 }
 
+/**
+ * How long the relay's word that a command may run is good for, from the question on: as long as the call may take.
+ * Shorter: a slow link asks twice. Longer: what was cancelled while the machine slept runs when it wakes.
+ */
+const WORD_MS = 2 * DEADLINE_MARGIN_MS;
+
 /** How long the answer to an ack is waited for when the desktop stops. Longer: stopping takes as long as a dead relay. */
 const ACK_GRACE_MS = 1_000;
 
 interface Run {
   readonly command: OfferedCommand;
   readonly executionId: string;
+  /** Milliseconds since the relay was last asked whether it may start. */
+  sinceAsked: () => number;
 }
 
 export class Runner {
@@ -117,7 +126,7 @@ export class Runner {
       const command = this.#waiting.shift();
       if (command === undefined) break;
       this.#active.set(command.command_id, null);
-      void this.#perform({ command, executionId: this.#options.ports.ids.uuid() });
+      void this.#perform({ command, executionId: this.#options.ports.ids.uuid(), sinceAsked: () => 0 });
     }
     this.#settleIdle();
   }
@@ -154,13 +163,18 @@ export class Runner {
     const { command } = run;
     const { sharing, journal } = this.#options;
     if (!sharing.allows(command)) return cancelledOutcome(NOT_SHARED);
-    const [answer] = await Promise.all([this.#askToStart(run), journal.begin(idsOf(run))]);
-    if (answer === null) return 'in-doubt';
-    // The relay may have started it for an ack whose answer was lost. Then it waits to hear that the run has stopped.
-    const stop = answer.cancel ? STOPPED_TEXTS[answer.reason ?? 'ended'] : undefined;
-    if (stop !== undefined) return cancelledOutcome(stop);
-    if (answer.cancel) return answer.reason ?? 'ended';
-    const graph = await this.#options.library.load(command.graph_session_id);
+    const begun = journal.begin(idsOf(run));
+    let graph: { name: string; source: string } | null;
+    do {
+      const [answer] = await Promise.all([this.#askToStart(run), begun]);
+      if (answer === null) return 'in-doubt';
+      // The relay may have started it for an ack whose answer was lost. Then it waits to hear that the run has stopped.
+      const stop = answer.cancel ? STOPPED_TEXTS[answer.reason ?? 'ended'] : undefined;
+      if (stop !== undefined) return cancelledOutcome(stop);
+      if (answer.cancel) return answer.reason ?? 'ended';
+      graph = await this.#options.library.load(command.graph_session_id);
+      // A machine that slept meanwhile wakes up with a word that may have been taken back long ago.
+    } while (run.sinceAsked() > WORD_MS);
     // The last look at consent: nothing is awaited between here and the start.
     if (!sharing.allows(command) || graph === null) return cancelledOutcome(NOT_SHARED);
     if (this.#cancelled !== null) return cancelledOutcome(this.#cancelled);
@@ -199,6 +213,7 @@ export class Runner {
     try {
       do {
         try {
+          run.sinceAsked = stopwatch(ports.clock);
           return await this.#control(run, { phase: 'starting', holdMs: 0, signal: late.signal });
         } catch (error) {
           const { code, retry, message } = asRelayError(error);

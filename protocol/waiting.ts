@@ -18,6 +18,15 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
+/**
+ * Measures from now, in milliseconds: by the clock that saw more. A machine that slept may have stopped the monotonic one,
+ * and somebody may have set the wall clock back.
+ */
+export function stopwatch(clock: Clock): () => number {
+  const [now, monotonic] = [clock.now(), clock.monotonic()];
+  return () => Math.max(clock.now() - now, clock.monotonic() - monotonic);
+}
+
 /** A signal that is aborted `delayMs` after the other one. `release` when nobody needs it any more. */
 export function abortedLater(
   clock: Clock,

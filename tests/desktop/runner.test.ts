@@ -1,6 +1,7 @@
 /** From an offer to a run: the ack, consent, and that no command ever runs twice. */
 import t from 'tap';
 import { RelayError } from '../../protocol/errors.ts';
+import type { ControlAnswer } from '../../protocol/schemas.ts';
 import { NOT_SHARED } from '../../protocol/texts.ts';
 import { command, ids, localSession, PROJECT, restartDesktop, SESSION, startDesktop } from './support.ts';
 
@@ -228,4 +229,25 @@ t.test('nothing runs before it is on disk that it begins', async (t) => {
   t.equal(ran[0]!.at - before, 50);
   const journal = new Map(store.crash().tables as unknown as [string, [string, object][]][]).get('execution');
   t.match(journal, [[offered.command_id, { phase: 'started' }]]);
+});
+
+t.test('a word that may run is asked for again when the machine slept since the question', async (t) => {
+  const { clock, relay, ran } = await startDesktop();
+  const offered = command();
+  const words: ControlAnswer[] = [
+    { cancel: false, reason: null },
+    { cancel: true, reason: 'cancelled' },
+  ];
+  relay.onControl = async ({ command_id, phase }) => {
+    if (command_id !== offered.command_id || phase !== 'starting') return undefined;
+    // The answer is on its way when the lid closes. The monotonic clock stands still meanwhile.
+    if (words.length === 2) clock.stepWall(15 * 60_000);
+    return words.shift();
+  };
+  relay.offer(offered);
+  await clock.advance(5_000);
+  t.equal(ran.length, 0);
+  const [first, second] = relay.acks(offered.command_id);
+  t.equal(second?.execution_id, first?.execution_id, 'the same execution');
+  t.match(relay.completions, [{ command_id: offered.command_id, status: 'cancelled' }]);
 });
