@@ -53,6 +53,8 @@ const OPEN_MS = 10_000;
 const PING_MIN_MS = 2_000;
 /** Pings come after this share of the silence that a path has cut: a lost one may be sent again. */
 const PING_SHARE = 0.5;
+/** Two cuts in a row after silences as alike as this are the path's doing. Wider: chance is taken for a habit. */
+const ALIKE_SHARE = 0.25;
 
 interface Pending {
   readonly text: string;
@@ -113,7 +115,11 @@ export function renewableSocketLink(options: SocketLinkOptions): RenewableLink {
           forget();
         };
       });
-  return { link, renew: () => connection?.giveUp() };
+  const renew = () => {
+    lessons.forget();
+    connection?.giveUp();
+  };
+  return { link, renew };
 }
 
 /** What the connections of this desktop have taught about the path. */
@@ -124,14 +130,32 @@ class PathLessons {
   /** Frames of this length end the connection, so they are not sent again. */
   tooLargeChars = Number.POSITIVE_INFINITY;
 
+  readonly #usualPingMs: number;
+  /** After how much silence the last connection was cut. */
+  #lastCutMs: number | null = null;
+
   constructor({ pingMs, pongMs }: LinkTimes) {
+    this.#usualPingMs = pingMs;
     this.pingMs = pingMs;
     this.pongMs = pongMs;
   }
 
-  /** Many proxies cut what has been silent for some seconds. It need not be silent for that long. */
+  /**
+   * Many proxies cut what has been silent for some seconds. It need not be silent for that long. One cut alone says
+   * nothing: connections are lost by chance too, and each would make the next ping come sooner for ever.
+   */
   cutAfter(silenceMs: number): void {
-    if (silenceMs >= PING_MIN_MS) this.pingMs = Math.max(PING_MIN_MS, Math.min(this.pingMs, silenceMs * PING_SHARE));
+    const before = this.#lastCutMs;
+    this.#lastCutMs = silenceMs;
+    const alike = before !== null && Math.abs(silenceMs - before) <= ALIKE_SHARE * Math.max(silenceMs, before);
+    if (!alike || silenceMs < PING_MIN_MS) return;
+    this.pingMs = Math.max(PING_MIN_MS, Math.min(this.pingMs, silenceMs * PING_SHARE));
+  }
+
+  /** The way has changed: what was learned may be another one's. */
+  forget(): void {
+    this.pingMs = this.#usualPingMs;
+    this.#lastCutMs = null;
   }
 
   tooLarge(chars: number): void {

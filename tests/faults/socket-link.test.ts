@@ -172,20 +172,45 @@ t.test('a call that is taken back is not sent when the socket opens later', asyn
   );
 });
 
-t.test('a path that cuts silent sockets is asked for signs of life more often', async (t) => {
-  const { clock, sockets, dialer } = world((socket) => queueMicrotask(() => socket.open()));
-  const first = sync(dialer);
+/** Connects, hears a sign of life, and is cut after so much silence. */
+async function cutAfter({ clock, sockets, dialer }: ReturnType<typeof world>, silenceMs: number): Promise<void> {
+  const cut = sync(dialer);
   await clock.advance(1);
-  sockets[0]!.pong();
-  await clock.advance(5 * SECOND);
-  sockets[0]!.close('closed with code 1006');
-  t.match(await clock.settle(first), { code: 'unreachable' });
+  sockets.at(-1)!.pong();
+  await clock.advance(silenceMs);
+  sockets.at(-1)!.close('closed with code 1006');
+  await clock.settle(cut);
+}
 
+t.test('a path that cuts silent sockets is asked for signs of life more often', async (t) => {
+  const here = world((socket) => queueMicrotask(() => socket.open()));
+  const { clock, sockets, dialer } = here;
+  await cutAfter(here, 5 * SECOND);
+  await cutAfter(here, 5.2 * SECOND);
   void sync(dialer);
-  await clock.advance(2.4 * SECOND);
-  t.not(sockets[1]!.sent.at(-1), 'PING');
+  await clock.advance(2.5 * SECOND);
+  t.not(sockets[2]!.sent.at(-1), 'PING');
   await clock.advance(0.2 * SECOND);
-  t.equal(sockets[1]!.sent.at(-1), 'PING', 'after half of the silence that was cut');
+  t.equal(sockets[2]!.sent.at(-1), 'PING', 'after half of the silence that was cut');
+});
+
+t.test('connections that are lost by chance are no lesson about the path', async (t) => {
+  const here = world((socket) => queueMicrotask(() => socket.open()));
+  const { clock, sockets, dialer } = here;
+  for (const seconds of [2, 7, 3, 9, 4, 8]) await cutAfter(here, seconds * SECOND);
+  void sync(dialer);
+  await clock.advance(9.9 * SECOND);
+  t.not(sockets.at(-1)!.sent.at(-1), 'PING');
+});
+
+t.test('after a change of network nothing is held against the new one', async (t) => {
+  const here = world((socket) => queueMicrotask(() => socket.open()));
+  const { clock, sockets, dialer } = here;
+  for (const seconds of [5, 5]) await cutAfter(here, seconds * SECOND);
+  dialer.renew?.();
+  void sync(dialer);
+  await clock.advance(9.9 * SECOND);
+  t.not(sockets.at(-1)!.sent.at(-1), 'PING');
 });
 
 t.test('the end that a relay announces is no lesson about the path', async (t) => {
