@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { ArgumentsSchema } from '../protocol/arguments-schema.ts';
 import { graphSessionId } from '../protocol/ids.ts';
 import type { Ports, StateStore, StoreChange, Timer } from '../protocol/ports.ts';
 import { cleanText } from '../protocol/text.ts';
@@ -34,6 +35,7 @@ interface Described {
   readonly name: string;
   readonly description: string;
   readonly slug: string;
+  readonly argumentsSchema?: ArgumentsSchema;
 }
 
 /** What one look at the folder has found so far. */
@@ -180,16 +182,21 @@ function describe(
   const stem = cleanText(basename(fileName, '.js'), NAME_CHARS);
   try {
     if (source === '') throw new Error(`${fileName} is empty, or larger than ${GRAPH_BYTES} bytes`);
-    const { name, description = '', slug = slugOf(stem) } = parseGraph(source, fileName).meta;
+    const { name, description = '', slug = slugOf(stem), arguments: schema } = parseGraph(source, fileName).meta;
     return {
       // A name of nothing but what is cleaned away would make the relay refuse everything that this desktop shares.
-      described: { name: cleanText(name, NAME_CHARS) || stem, description: cleanText(description, 2_000), slug },
+      described: {
+        name: cleanText(name, NAME_CHARS) || stem,
+        description: cleanText(description, 2_000),
+        slug,
+        ...(schema && { argumentsSchema: schema }),
+      },
       problem: null,
     };
   } catch (error) {
-    const { name = stem, description = '', slug = slugOf(stem) } = known ?? {};
+    const { name = stem, description = '', slug = slugOf(stem), argumentsSchema } = known ?? {};
     return {
-      described: { name, description, slug },
+      described: { name, description, slug, ...(argumentsSchema && { argumentsSchema }) },
       problem: cleanText(error instanceof Error ? error.message : error, 500),
     };
   }
@@ -212,6 +219,7 @@ function localSession(row: SessionRow, problem: string | null): LocalSession {
     slug: row.slug,
     version: row.version,
     status: problem === null ? 'ready' : 'broken',
+    ...(row.argumentsSchema && { arguments_schema: row.argumentsSchema }),
     file_name: row.fileName,
     problem,
   };

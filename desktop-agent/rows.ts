@@ -1,4 +1,5 @@
 /** The rows that a desktop keeps. Plain JSON values; a change is a new object. */
+import type { ArgumentsSchema } from '../protocol/arguments-schema.ts';
 import type { CompleteInput } from '../protocol/schemas.ts';
 
 /** The durable identity of one Graph file. It survives edits, restarts, and a rename that keeps the content. */
@@ -14,6 +15,8 @@ export interface SessionRow {
   readonly name: string;
   readonly description: string;
   readonly slug: string;
+  /** JSON Schema of the arguments, if it has one. */
+  readonly argumentsSchema?: ArgumentsSchema;
 }
 
 /** What the owner shares with one project. A project without a row is disabled. */

@@ -117,6 +117,12 @@ export const RUNS_KEPT = 10_000;
  */
 export const KEY_RETENTION_MS = 24 * 3_600_000;
 
+/**
+ * JSON characters of a Graph's schema of its arguments. It goes with each sync and each list: larger ones cost traffic and
+ * a model's context. Smaller: a Graph with a handful of described arguments has no room.
+ */
+export const ARGUMENTS_SCHEMA_CHARS = 2_000;
+
 /** Sessions of one project in one sync, from the published system. */
 export const SESSIONS_PER_PROJECT = 100;
 

@@ -5,6 +5,7 @@
  * the plain-JSON route. The desktop checks answers with them too: something else may have answered.
  */
 import { z } from 'zod';
+import { argumentsSchemaSchema } from './arguments-schema.ts';
 import { commandIdSchema, executionIdSchema, graphSessionIdSchema, instanceIdSchema, projectIdSchema } from './ids.ts';
 import { isCleanText, isContainer, isDeeperThan } from './json-text.ts';
 import {
@@ -55,6 +56,8 @@ export const sharedSessionSchema = z.object({
   version: z.int().min(1),
   /** `ready`, or `broken` when the file does not parse; a broken one is listed and cannot run. */
   status: z.enum(['ready', 'broken']),
+  /** JSON Schema of the Graph's arguments, when it has one. */
+  arguments_schema: argumentsSchemaSchema.optional(),
 });
 export type SharedSession = z.infer<typeof sharedSessionSchema>;
 

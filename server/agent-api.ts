@@ -44,6 +44,8 @@ export interface ListedSession {
   readonly slug: string;
   readonly version: number;
   readonly status: string;
+  /** JSON Schema of the arguments that it takes; left out by a Graph that does not say. */
+  readonly arguments_schema?: Readonly<Record<string, unknown>> | undefined;
   readonly desktop: DesktopPresence;
   /** How long its last runs took from start to completion; null while none has completed. */
   readonly typical_run: { readonly median_ms: number; readonly runs: number } | null;

@@ -5,6 +5,7 @@
  * the row happen in one turn, so calls at the same time cannot both find nothing.
  */
 import { createHash } from 'node:crypto';
+import { argumentProblems } from '../protocol/arguments-schema.ts';
 import { canonicalJson } from '../protocol/canonical.ts';
 import { isWaiting, newLife } from '../protocol/command-machine.ts';
 import { RelayError } from '../protocol/errors.ts';
@@ -86,6 +87,7 @@ export class RunStart {
         `The Graph "${offering.session.name}" does not parse at the moment, so it cannot run. Its owner sees the error on the desktop.`,
       );
     }
+    refuseUnfit(offering, request);
     if (JSON.stringify(request.arguments).length > ARGUMENTS_CHARS) {
       throw new AgentError(
         `The arguments are longer than ${ARGUMENTS_CHARS} characters of JSON. Pass a reference to the data instead.`,
@@ -118,6 +120,16 @@ export class RunStart {
     }
     return null;
   }
+}
+
+/** What does not fit the Graph's own schema is refused before it waits in a queue for its failure. */
+function refuseUnfit({ session }: Offering, { graph_session_id, arguments: args }: RunRequest): void {
+  if (session.arguments_schema === undefined) return;
+  const problems = argumentProblems(session.arguments_schema, args);
+  if (problems.length === 0) return;
+  throw new AgentError(
+    `${problems.join('; ')} Nothing was queued. arguments_schema of ${graph_session_id} in list_graph_sessions says what "${session.name}" takes.`,
+  );
 }
 
 /**

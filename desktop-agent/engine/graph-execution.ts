@@ -4,6 +4,8 @@
  * Owns the run's state and its one end: whatever ends it first (a result, a failure, a cancel, the wall time, a broken
  * sandbox) decides, everything later is ignored. It computes nothing of the Graph itself.
  */
+
+import { argumentProblems } from '../../protocol/arguments-schema.ts';
 import { ERROR_CHARS } from '../../protocol/limits.ts';
 import type { Ports, Timer } from '../../protocol/ports.ts';
 import { cleanText } from '../../protocol/text.ts';
@@ -77,6 +79,8 @@ export class GraphExecution implements RunningGraph {
     const { limits, pool, ports } = this.#parts;
     const fileName = cleanText(this.#run.name, NAME_CHARS) || 'graph.js';
     const graph = this.#parse(fileName);
+    const problems = graph.meta.arguments === undefined ? [] : argumentProblems(graph.meta.arguments, this.#run.args);
+    if (problems.length > 0) throw new Error(`${problems.join('; ')}. Nothing was started.`);
     const gate = this.#createGate(graph.meta);
     this.#gate = gate;
     const wallMs = lower(graph.meta.limits?.wall_ms, limits.wallMs);

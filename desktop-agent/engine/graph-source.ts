@@ -6,6 +6,7 @@
  */
 import { type ExportNamedDeclaration, getLineInfo, type Node, type Program, parse } from 'acorn';
 import { z } from 'zod';
+import { argumentsSchemaSchema } from '../../protocol/arguments-schema.ts';
 import { cleanText } from '../../protocol/text.ts';
 import { literalValue, NotLiteralError } from './meta-literal.ts';
 
@@ -18,6 +19,8 @@ const metaSchema = z.object({
     .string()
     .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1-64 lower-case letters, digits or dashes, not a dash first')
     .optional(),
+  /** JSON Schema of the arguments. They are checked before anything starts. */
+  arguments: argumentsSchemaSchema.optional(),
   // Strict: a misspelt limit would silently be no limit. Other keys of meta are ignored, for Graphs written elsewhere.
   limits: z
     .strictObject({

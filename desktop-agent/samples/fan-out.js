@@ -5,6 +5,11 @@ export const meta = {
   name: 'Fan out',
   description: 'Asks one agent per topic at the same time, then another one for a summary. Takes an optional list of topics.',
   slug: 'fan-out',
+  // Callers read this before they call, and what does not fit is refused before anything starts.
+  arguments: {
+    type: 'object',
+    properties: { topics: { type: 'array', items: { type: 'string' }, maxItems: 20, description: 'What to ask about.' } },
+  },
   // No more than four agents at the same time. An agent that would start when 50,000 tokens are spent is refused.
   limits: { max_concurrency: 4, total_tokens: 50_000 },
 };

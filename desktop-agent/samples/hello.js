@@ -8,10 +8,12 @@ export const meta = {
   name: 'Hello',
   description: 'Asks one agent for a greeting. Takes an optional name.',
   slug: 'hello',
+  // JSON Schema of the arguments: callers see it, and what does not fit is refused before anything starts.
+  arguments: { type: 'object', properties: { name: { type: 'string', maxLength: 100 } } },
 };
 
-// `args` is what the caller sent: always an object, never checked for you.
-const name = typeof args.name === 'string' && args.name.trim() !== '' ? args.name.trim() : 'world';
+// `args` is what the caller sent: an object that fits the schema above.
+const name = args.name?.trim() || 'world';
 
 // An agent takes a text and gives a text. The label is how it is called in events.
 const greeting = await agent(`Say hello to ${name} in one short, friendly sentence.`, { label: 'greeter' });

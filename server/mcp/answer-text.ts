@@ -22,11 +22,13 @@ export function listText({ project_id, sessions, active_runs = [] }: SessionList
     .trim();
 }
 
-function sessionLine({ graph_session_id, name, description, status, desktop, typical_run }: ListedSession): string {
+function sessionLine({ graph_session_id, name, description, status, desktop, ...more }: ListedSession): string {
+  const { typical_run, arguments_schema: schema } = more;
   const broken = status === 'ready' ? '' : ` (${status})`;
   const about = description === '' ? '' : `: ${description}`;
   const usually = typical_run === null ? '' : `, usually takes ${secondsOf(typical_run.median_ms)}`;
-  return `${graph_session_id} "${name}"${broken}${about} [${presenceText(desktop)}${usually}]`;
+  const takes = schema === undefined ? '' : ` Arguments: ${JSON.stringify(schema)}`;
+  return `${graph_session_id} "${name}"${broken}${about} [${presenceText(desktop)}${usually}]${takes}`;
 }
 
 export function ticketText(ticket: RunTicket, now: number): string {

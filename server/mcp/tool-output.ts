@@ -88,6 +88,7 @@ export const sessionListSchema = z.looseObject({
       version: z.int(),
       status: z.string(),
       desktop: presenceSchema,
+      arguments_schema: z.looseObject({}).optional().describe('JSON Schema of the arguments that it takes.'),
       typical_run: z.looseObject({ median_ms: z.number(), runs: z.int() }).nullable(),
     }),
   ),

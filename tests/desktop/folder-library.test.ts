@@ -223,3 +223,19 @@ t.test('what is loaded is what the file says at that moment', async (t) => {
   t.same(await library.load(id), { name: 'a.js', source: edited });
   t.match(only(), { version: 2, slug: 'renamed' }, 'and the list knows, so that consent is checked against it');
 });
+
+t.test(
+  'the schema of the arguments is shared, kept while the file is broken, and gone when the Graph has none',
+  async (t) => {
+    const schema = "{ type: 'object', properties: { to: { type: 'string' } } }";
+    const { put, only, library } = await setUp(t, { 'a.js': graph('Ay', 'return 1;', `, arguments: ${schema}`) });
+    const expected = { type: 'object', properties: { to: { type: 'string' } } };
+    t.same(only().arguments_schema, expected);
+    await put('a.js', 'no Graph');
+    await library.scan();
+    t.match(only(), { status: 'broken', arguments_schema: expected });
+    await put('a.js', graph('Ay'));
+    await library.scan();
+    t.notOk('arguments_schema' in only());
+  },
+);
