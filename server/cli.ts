@@ -22,9 +22,10 @@ export function serverCommand(): Command {
     .option('--data <folder>', 'where the state is kept (or GRAPH_RELAY_DATA; default .graph-relay)')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, DEFAULT_PORT)
+    .option('--public-url <url>', 'what the relay is called from outside, behind a proxy (or GRAPH_RELAY_PUBLIC_URL)')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'))
     .addHelpText('after', '\nExample:\n  graph-relay server --port 8080 --data /var/lib/graph-relay\n')
-    .action(async (options: { data?: string; host: string; port: number; logLevel: LogLevel }) => {
+    .action(async (options: { data?: string; host: string; port: number; publicUrl?: string; logLevel: LogLevel }) => {
       const { runServer } = await import('./main.ts');
       await runServer({ ...options, data: options.data });
     });

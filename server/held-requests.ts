@@ -38,6 +38,10 @@ export class HeldRequests {
     for (const hold of this.#all()) hold.release();
   }
 
+  failOf(caller: string, error: Error): void {
+    for (const hold of this.#held.get(caller) ?? []) hold.fail(error);
+  }
+
   failAll(error: Error): void {
     for (const hold of this.#all()) hold.fail(error);
   }

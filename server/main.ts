@@ -6,6 +6,7 @@ import type { LogLevel } from '../protocol/host/log-levels.ts';
 import { createProcessLog } from '../protocol/host/logging.ts';
 import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest } from '../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
+import { prepareAuthorization } from './auth/opening.ts';
 import { listenHttp } from './http-server.ts';
 import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
 import { rehearseServer } from './rehearsal.ts';
@@ -17,6 +18,8 @@ export interface ServerOptions {
   readonly data: string | undefined;
   readonly host: string;
   readonly port: number;
+  /** What the relay is called from outside, where that is not where it listens. */
+  readonly publicUrl?: string | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -28,11 +31,16 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const directory = dataDirectory(options.data, 'server');
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
   const ports = { clock, random: systemRandom, ids: systemIds, log };
-  const relay = createRelay({ ports, store });
+  const opening = await prepareAuthorization({ ports, store, publicUrl: options.publicUrl }).catch(async (error) => {
+    await store.close();
+    throw error;
+  });
+  const relay = createRelay({ ports, store, ...(opening && { authorization: opening.authorization }) });
   try {
     await rehearseServer(ports);
     const { server, url } = await listenHttp(relay.fetch, options);
-    handleUpgrades(server, { desktopOf: relay.access.desktopOf, draining: relay.draining, accept: relay.acceptSocket });
+    handleUpgrades(server, { desktopOf: relay.desktopOf, draining: relay.draining, accept: relay.acceptSocket });
+    await opening?.open(url);
     const admin = createRelayAdmin(relay.access, url);
     const handler = localHandler(createRelayLocalRouter(admin));
     const local = await serveLocal(localSocketPath(directory), handler).catch((error: unknown) => {

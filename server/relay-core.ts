@@ -35,6 +35,8 @@ export interface RelayCore {
   readonly draining: () => boolean;
   /** Ends what this desktop holds: it may not come in any more. */
   endHeld(desktopId: string, error: RelayError): void;
+  /** Ends what this agent waits for: its runs are not its any more. */
+  endWaits(agentId: string, error: Error): void;
   /** Ends what is held and takes nothing new. */
   drain(): Promise<void>;
 }
@@ -63,6 +65,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
     plainCalls: createPlainCalls({ ...desktopBooks, leases }),
     draining: () => draining.begun,
     endHeld: (desktopId, error) => void dispatcher.syncs.get(desktopId)?.fail(error),
+    endWaits: (agentId, error) => waits.failOf(agentId, error),
     async drain() {
       deadlines.stop();
       retention.stop();
