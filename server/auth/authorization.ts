@@ -106,11 +106,16 @@ export class Authorization {
   /** The answer to a request for one of the paths here; null for any other path. */
   fetch(request: Request, peer: Peer): Promise<Response> | null {
     const { pathname } = new URL(request.url);
-    if (pathname.startsWith('/.well-known/')) return this.#discovery(request, pathname);
+    if (pathname.includes('/.well-known/')) return this.#discovery(request, pathname);
     if (pathname.startsWith(`${PATHS.consent}/`)) return this.#page(request, peer);
     if (pathname.startsWith('/oauth/')) return this.#oauthRoute(request, peer);
     if (pathname === PATHS.pair || pathname === PATHS.owner) return this.#page(request, peer);
     return pathname.startsWith(`${PATHS.owner}/`) ? this.#page(request, peer) : null;
+  }
+
+  /** Removes what has expired; also done by itself from time to time. */
+  sweep(): Promise<void> {
+    return this.#sweeper.sweep();
   }
 
   stop(): void {

@@ -6,8 +6,10 @@
  * redirects are not followed; only https, and only its usual port.
  */
 import { lookup as systemLookup } from 'node:dns';
-import { request as httpsRequest } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { Readable } from 'node:stream';
 
 /** Everything in IANA's special-purpose registries that is not a place in the public internet, and multicast. */
 const SPECIAL: readonly (readonly [net: string, bits: number, family: 'ipv4' | 'ipv6'])[] = [
@@ -52,9 +54,11 @@ export function isPublicAddress(address: string): boolean {
 
 export interface DocumentFetchOptions {
   readonly lookup?: LookupFunction;
+  readonly request?: (url: URL, options: RequestOptions) => ClientRequest;
 }
 
-export function createDocumentFetch({ lookup = systemLookup as LookupFunction }: DocumentFetchOptions = {}) {
+export function createDocumentFetch(options: DocumentFetchOptions = {}) {
+  const { lookup = systemLookup as LookupFunction, request: open = httpsRequest } = options;
   const guarded: LookupFunction = (hostname, options, done) => {
     lookup(hostname, { ...options, all: true }, (error, found) => {
       if (error !== null) return done(error, [], 0);
@@ -73,33 +77,26 @@ export function createDocumentFetch({ lookup = systemLookup as LookupFunction }:
     // An address in place of a name is not looked up, so it is looked at here.
     if (isIP(host) !== 0 && !isPublicAddress(host)) throw refused(host);
     if (url.protocol !== 'https:' || url.port !== '') throw refused(url.host);
-    const { promise, resolve, reject } = Promise.withResolvers<Response>();
     const headers = { accept: 'application/json', 'user-agent': 'graph-relay' };
     const signal = init.signal ?? undefined;
     // No pool: a kept connection would skip the look at its address.
-    const request = httpsRequest(url, { agent: false, lookup: guarded, headers, ...(signal && { signal }) });
+    const request = open(url, { agent: false, lookup: guarded, headers, ...(signal && { signal }) });
+    const { promise, resolve, reject } = Promise.withResolvers<Response>();
     request.once('error', reject);
-    request.once('response', (answer) => {
-      const sent = new Headers({ 'cache-control': answer.headers['cache-control'] ?? '' });
-      const status = answer.statusCode ?? 502;
-      if (status !== 200) {
-        answer.destroy();
-        resolve(new Response(null, { status: status < 200 ? 502 : status }));
-        return;
-      }
-      const body = new ReadableStream<Uint8Array>({
-        start(controller) {
-          answer.on('data', (chunk: Buffer) => controller.enqueue(chunk));
-          answer.once('error', (error) => controller.error(error));
-          answer.once('end', () => controller.close());
-        },
-        cancel: () => void answer.destroy(),
-      });
-      resolve(new Response(body, { status, headers: sent }));
-    });
+    request.once('response', (answer) => resolve(responseOf(answer)));
     request.end();
     return promise;
   };
+}
+
+/** Redirects are answers like any other that is no document. */
+function responseOf(answer: IncomingMessage): Response {
+  const headers = { 'cache-control': answer.headers['cache-control'] ?? '' };
+  if (answer.statusCode === 200) {
+    return new Response(Readable.toWeb(answer) as ReadableStream<Uint8Array>, { headers });
+  }
+  answer.destroy();
+  return new Response(null, { status: 502 });
 }
 
 function refused(host: string): Error {

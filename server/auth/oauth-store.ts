@@ -138,7 +138,8 @@ export class OAuthStore {
 
   async #consume(rowId: string, usedTwice: (grantId: string | undefined) => Error): Promise<void> {
     const row = this.#live(rowId);
-    if (row === undefined) return;
+    // Its grant was revoked in the moment since it was found.
+    if (row === undefined) throw usedTwice(undefined);
     if (row.consumedAt !== null) {
       if (USED_ONCE.has(row.model)) throw usedTwice(grantOf(row));
       return;

@@ -75,6 +75,8 @@ function configurationOf(module: OidcModule, options: ProviderOptions): Configur
     responseTypes: ['code'],
     clientAuthMethods: ['none', 'client_secret_basic', 'client_secret_post'],
     pkce: { required: () => true },
+    // Where a code goes is said each time, and compared.
+    allowOmittingSingleRegisteredRedirectUri: false,
     // A token lives as long as its grant, not as long as somebody's browser stays logged in.
     expiresWithSession: () => false,
     issueRefreshToken: (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>

@@ -201,6 +201,13 @@ export async function newOwner(site: Site): Promise<Browser> {
   return browser;
 }
 
+/** Another browser of the owner, logged in. */
+export async function loggedIn(site: Site, address?: string): Promise<Browser> {
+  const browser = new Browser(site, address);
+  await browser.send(await browser.open('/owner/login'), 'login', { password: PASSWORD });
+  return browser;
+}
+
 export interface Client {
   readonly client_id: string;
   readonly client_secret?: string;
