@@ -7,9 +7,8 @@
 import { createRelayRouter, type RelayHandlers, TRPC_PATH } from '../protocol/api.ts';
 import { RelayError } from '../protocol/errors.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
-import { RUN_NOT_FOUND } from '../protocol/texts.ts';
 import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
-import { type AgentApi, AgentError } from './agent-api.ts';
+import type { AgentApi } from './agent-api.ts';
 import type { Authorization, Peer } from './auth/authorization.ts';
 import { MCP_PATHS } from './auth/places.ts';
 import { DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
@@ -74,7 +73,7 @@ export function createRelay(options: RelayOptions): Relay {
   /** What somebody has open ends with their access: a desktop is offered nothing any more, an agent is told nothing. */
   function endHeld({ kind, subjectId }: Pick<TokenRow, 'kind' | 'subjectId'>): void {
     if (kind === 'agent') {
-      core.endWaits(subjectId, new AgentError(RUN_NOT_FOUND));
+      core.endAgent(subjectId);
       return;
     }
     core.endHeld(subjectId, unauthorized());

@@ -11,6 +11,7 @@ import type { DesktopPrincipal } from '../access.ts';
 import type { AgentPrincipal } from '../agent-api.ts';
 import { json } from '../http-answers.ts';
 import type { RelayTables } from '../rows.ts';
+import { clientAddress } from './client-address.ts';
 import { Connections } from './connections.ts';
 import { OAuthRoutes } from './oauth-routes.ts';
 import { OAuthStore } from './oauth-store.ts';
@@ -104,8 +105,10 @@ export class Authorization {
   }
 
   /** The answer to a request for one of the paths here; null for any other path. */
-  fetch(request: Request, peer: Peer): Promise<Response> | null {
+  fetch(request: Request, socketPeer: Peer): Promise<Response> | null {
     const { pathname } = new URL(request.url);
+    const isProxied = this.#open?.places.isProxied ?? false;
+    const peer = { address: clientAddress(request, socketPeer.address, isProxied) };
     if (pathname.includes('/.well-known/')) return this.#discovery(request, pathname);
     if (pathname.startsWith(`${PATHS.consent}/`)) return this.#page(request, peer);
     if (pathname.startsWith('/oauth/')) return this.#oauthRoute(request, peer);

@@ -45,6 +45,8 @@ export interface Places {
   /** Scheme, host and port under which the relay is known; what tokens are issued by. */
   readonly issuer: string;
   readonly isSecure: boolean;
+  /** Known under another address than this machine's own, so that requests come through a proxy. */
+  readonly isProxied: boolean;
   /** Whether a browser that sent this Host may be shown pages: a foreign name that leads here is an attack. */
   isOurHost(host: string): boolean;
   /** The origin that the caller used when it is one of ours, otherwise the issuer. */
@@ -64,6 +66,7 @@ export function createPlaces(publicUrl: string): Places {
   return {
     issuer: url.origin,
     isSecure: url.protocol === 'https:',
+    isProxied: !LOOPBACK_HOSTS.includes(url.hostname),
     isOurHost,
     originFor: (host) => (isOurHost(host) ? `${url.protocol}//${host.toLowerCase()}` : url.origin),
     resourceOf(indicator) {
