@@ -76,6 +76,7 @@ export function createRelay(options: RelayOptions): Relay {
       core.endAgent(subjectId);
       return;
     }
+    trpc.endOf(subjectId, unauthorized());
     core.endHeld(subjectId, unauthorized());
     sockets.closeOf(subjectId);
   }
@@ -89,7 +90,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   async function route(request: Request, peer: Peer): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (pathname.startsWith(`${TRPC_PATH}/`)) return trpc(request);
+    if (pathname.startsWith(`${TRPC_PATH}/`)) return trpc.fetch(request);
     if (MCP_PATHS.has(pathname)) return mcp.fetch(request);
     const plain = plainRoutes(request, pathname);
     if (plain !== null) return plain;

@@ -4,12 +4,13 @@
  * Owns the table `connection`, and what an access token stands for. Checked in this process at every request, so a
  * removal works at once: there is no token that lives on by itself. Must not know how consent was given.
  */
+import { DESKTOP_SCOPE } from '../../protocol/pairing.ts';
 import type { Ports, StateStore } from '../../protocol/ports.ts';
 import type { DesktopPrincipal } from '../access.ts';
 import type { AgentPrincipal, AgentScope } from '../agent-api.ts';
 import type { ConnectionRow, RelayTables } from '../rows.ts';
 import type { OAuthStore } from './oauth-store.ts';
-import { AGENT_RESOURCE, AGENT_SCOPES, DESKTOP_RESOURCE, DESKTOP_SCOPE } from './places.ts';
+import { AGENT_RESOURCE, AGENT_SCOPES, DESKTOP_RESOURCE } from './places.ts';
 
 /** A grant that nothing can be done with any more is kept for so long: its code may just be on its way. */
 const UNUSED_MS = 60 * 60_000;

@@ -4,7 +4,8 @@
  * Owns what is forgiven: unknown scopes and parameters are left out, every name of this relay becomes one audience, and a
  * missing scope becomes the usual one. Nothing here decides what is granted.
  */
-import { AGENT_SCOPES, DESKTOP_SCOPE, PATHS, type Places } from './places.ts';
+import { DESKTOP_SCOPE } from '../../protocol/pairing.ts';
+import { AGENT_SCOPES, PATHS, type Places } from './places.ts';
 
 /** What an authorization request may say. The rest belongs to standards that are not served here. */
 const AUTHORIZE_PARAMETERS: ReadonlySet<string> = new Set([

@@ -4,14 +4,15 @@
  * Owns what "this relay" means to a client. Every address under which a client may have connected names one audience;
  * inside, the resources have names of their own, so that grants survive a change of the public address.
  */
+import { DEVICE_CODE_PATH, REVOKE_PATH, TOKEN_PATH } from '../../protocol/pairing.ts';
 import type { AgentScope } from '../agent-api.ts';
 
 export const PATHS = {
   authorize: '/oauth/authorize',
-  token: '/oauth/token',
+  token: TOKEN_PATH,
   register: '/oauth/register',
-  revoke: '/oauth/revoke',
-  deviceCode: '/oauth/device_authorization',
+  revoke: REVOKE_PATH,
+  deviceCode: DEVICE_CODE_PATH,
   keys: '/oauth/jwks',
   consent: '/oauth/consent',
   pair: '/device',
@@ -30,14 +31,10 @@ export const MCP_PATHS: ReadonlySet<string> = new Set([
 ]);
 
 export const AGENT_SCOPES: readonly AgentScope[] = ['osfoundry:read', 'osfoundry:run'];
-export const DESKTOP_SCOPE = 'osfoundry:desktop';
 
 /** The two audiences, by the names that grants and tokens keep. */
 export const AGENT_RESOURCE = 'urn:graph-relay:mcp';
 export const DESKTOP_RESOURCE = 'urn:graph-relay:desktop';
-
-/** The client that `graph-relay desktop login` is. It has no secret: the owner confirms each login. */
-export const DESKTOP_CLIENT = 'graph-relay-desktop';
 
 const LOOPBACK_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 

@@ -5,8 +5,9 @@
  */
 import { generateKeyPairSync } from 'node:crypto';
 import type { Configuration, default as ProviderClass } from 'oidc-provider';
+import { DESKTOP_CLIENT, DESKTOP_NAME_PARAMETER, DESKTOP_SCOPE, DEVICE_GRANT } from '../../protocol/pairing.ts';
 import type { OAuthStore } from './oauth-store.ts';
-import { AGENT_RESOURCE, AGENT_SCOPES, DESKTOP_CLIENT, DESKTOP_RESOURCE, DESKTOP_SCOPE, PATHS } from './places.ts';
+import { AGENT_RESOURCE, AGENT_SCOPES, DESKTOP_RESOURCE, PATHS } from './places.ts';
 
 export type OidcModule = typeof import('oidc-provider');
 export type Provider = ProviderClass;
@@ -91,7 +92,7 @@ function configurationOf(module: OidcModule, options: ProviderOptions): Configur
       id === OWNER_ACCOUNT ? { accountId: id, claims: () => ({ sub: id }) } : undefined,
     interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `${PATHS.consent}/${uid}` },
     cookies: cookies(options),
-    extraParams: ['desktop_name'],
+    extraParams: [DESKTOP_NAME_PARAMETER],
     features: features(module, options),
     fetch: options.fetchDocument,
     renderError: (ctx: ErrorContext, out: { error: string; error_description?: string }) => {
@@ -110,7 +111,7 @@ const DESKTOP = {
   client_name: 'Graph Relay desktop',
   application_type: 'native',
   token_endpoint_auth_method: 'none',
-  grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+  grant_types: [DEVICE_GRANT, 'refresh_token'],
   redirect_uris: [],
   response_types: [],
 };

@@ -3,6 +3,7 @@
  *
  * Owns the documents and their places. They are public and the same for everybody, so a page of any origin may read them.
  */
+import { DEVICE_GRANT } from '../../protocol/pairing.ts';
 import { json } from '../http-answers.ts';
 import { AGENT_SCOPES, MCP_PATHS, PATHS, type Places } from './places.ts';
 
@@ -59,7 +60,7 @@ function authorizationServer({ issuer }: Places): object {
     scopes_supported: AGENT_SCOPES,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+    grant_types_supported: ['authorization_code', 'refresh_token', DEVICE_GRANT],
     code_challenge_methods_supported: ['S256'],
     // `none` and the last line together are what makes some clients use their metadata document.
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],

@@ -5,9 +5,10 @@
  * a code has eight letters only.
  */
 import { getOrMake } from '../../../protocol/collections.ts';
+import { DESKTOP_CLIENT, DESKTOP_NAME_PARAMETER, DESKTOP_SCOPE } from '../../../protocol/pairing.ts';
 import type { ConnectionRow } from '../../rows.ts';
 import type { FoundRow, OAuthStore } from '../oauth-store.ts';
-import { DESKTOP_CLIENT, DESKTOP_RESOURCE, DESKTOP_SCOPE, PATHS } from '../places.ts';
+import { DESKTOP_RESOURCE, PATHS } from '../places.ts';
 import { OWNER_ACCOUNT, type Provider } from '../provider.ts';
 import { html } from './html.ts';
 import { redirect } from './layout.ts';
@@ -156,8 +157,8 @@ function isAnswered({ row }: FoundRow): boolean {
 }
 
 function nameOf({ row }: FoundRow): string {
-  const { desktop_name } = (row.payload.params ?? {}) as { desktop_name?: unknown };
-  const name = typeof desktop_name === 'string' ? desktop_name.replace(/\p{C}/gu, '').trim().slice(0, 64) : '';
+  const given = ((row.payload.params ?? {}) as Record<string, unknown>)[DESKTOP_NAME_PARAMETER];
+  const name = typeof given === 'string' ? given.replace(/\p{C}/gu, '').trim().slice(0, 64) : '';
   return name === '' ? 'desktop' : name;
 }
 
