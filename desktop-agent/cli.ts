@@ -26,10 +26,12 @@ export function desktopCommand(): Command {
     .addHelpText(
       'after',
       `
-The token comes from GRAPH_RELAY_TOKEN, or from the file desktop/token in the data folder.
+A desktop is let in by its login ("graph-relay desktop login"), or by a token in GRAPH_RELAY_TOKEN or in the file
+desktop/token in the data folder.
 Without --agent-command, agents are answered by a script that only echoes.
 
 Examples:
+  graph-relay desktop login --relay https://relay.example
   graph-relay desktop --relay https://relay.example --agent-command "claude -p"
   graph-relay desktop sessions
   graph-relay desktop share hello --project home
@@ -70,6 +72,13 @@ function addAdminCommands(desktop: Command): void {
     .addOption(json())
     .action(async (session: string | undefined, _options, command: Command) =>
       (await owner()).unshare(session, command.optsWithGlobals()),
+    );
+  desktop
+    .command('login')
+    .description('pair this desktop: shows a code that the owner of the relay confirms in a browser')
+    .option('--name <name>', "what the owner sees as this desktop's name (default: the machine's)")
+    .action(async (_options, command: Command) =>
+      (await import('./login/login-command.ts')).loginDesktop(withRelay(command.optsWithGlobals())),
     );
   desktop
     .command('doctor')

@@ -86,7 +86,9 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/rehearsal.ts': 'a throw-away desktop on a store in memory',
   'desktop-agent/engine/sandbox.ts': 'starts the worker thread',
   'desktop-agent/doctor.ts': ROOTS,
-  'desktop-agent/desktop-token.ts': 'reads the token and ends the process without one',
+  'desktop-agent/login/desktop-access.ts': 'reads the token and ends the process without one',
+  'desktop-agent/login/login-command.ts': ROOTS,
+  'desktop-agent/login/login-file.ts': 'writes the login as durably as the state',
   'desktop-agent/dialer/trust.ts': 'reads certificates and ends the process when it cannot',
 };
 

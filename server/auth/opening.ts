@@ -39,7 +39,12 @@ export async function prepareAuthorization({ ports, store, publicUrl }: OpeningO
   if (module === null) return null;
   const authorization = new Authorization({ ports, store, fetchDocument: createDocumentFetch() });
   const { owner } = authorization;
-  if (!owner.exists) await ownerFromEnvironment(authorization);
+  try {
+    if (!owner.exists) await ownerFromEnvironment(authorization);
+  } catch (error) {
+    authorization.stop();
+    throw error;
+  }
   return {
     authorization,
     async open(url) {

@@ -1,0 +1,102 @@
+/** From an empty folder to a paired desktop that runs a Graph for an allowed agent, with real processes and real HTTP. */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Browser, connect, PASSWORD, type Site } from '../auth/support.ts';
+import { graphSource, McpCaller, type Relay, shareOnline, startRelay, writeGraph } from './relay-world.ts';
+import { expectProcesses, launch, run, tempFolder, until } from './support.ts';
+
+expectProcesses(t);
+
+/** The relay of a process, as the browser of the other tests needs it. */
+function siteAt(t: Test, { url }: Relay): Site {
+  const send = (request: Request) => fetch(request, { redirect: 'manual' });
+  return { t, url, relay: { fetch: send } } as unknown as Site;
+}
+
+async function becomeOwner(t: Test, relay: Relay): Promise<Browser> {
+  const link = await until(
+    'the link for the first owner',
+    () => /http:\S+\/owner\/setup\?token=\w+/.exec(relay.process.stderr)?.[0],
+  );
+  const browser = new Browser(siteAt(t, relay));
+  const page = await browser.open(link);
+  const done = await browser.send(page, 'setup', { password: PASSWORD, again: PASSWORD });
+  t.match(done.text, /What is connected/);
+  return browser;
+}
+
+async function pairDesktop(t: Test, { data, url, browser }: { data: string; url: string; browser: Browser }) {
+  const login = launch(t, ['desktop', 'login', '--relay', url, '--data', data, '--name', 'studio']);
+  const code = await until('the code', () => /^ {2}([A-Z]{4}-[A-Z]{4})$/m.exec(login.stdout)?.[1]);
+  t.match(login.stdout, `  ${url}/device\n`);
+  const confirm = await browser.send(await browser.open('/device'), 'check', { user_code: code });
+  await browser.send(confirm, 'allow');
+  t.match(await login.ended, { code: 0 });
+  t.match(login.stderr, /Paired/);
+}
+
+t.test(
+  'an owner, an agent and a desktop come together without a token being copied, until the owner removes them',
+  async (t) => {
+    const data = await tempFolder(t);
+    const relay = await startRelay(t, data);
+    const { url } = relay;
+    const browser = await becomeOwner(t, relay);
+    const { tokens } = await connect(browser.site, browser);
+    await pairDesktop(t, { data, url, browser });
+    const file = join(data, 'desktop', 'login.json');
+    if (process.platform !== 'win32') t.equal((await stat(file)).mode & 0o777, 0o600);
+
+    await writeGraph(data, 'add.js', graphSource('add', 'return args.a + args.b;'));
+    const desktop = launch(t, ['desktop', '--relay', url, '--data', data]);
+    await desktop.ready;
+    const session = await shareOnline(data, 'add.js');
+    const agent = new McpCaller(url, tokens.access_token);
+    await agent.onlySession();
+    const { command_id } = await agent.start(session, { a: 1, b: 2 });
+    t.match(await agent.end(command_id), { status: 'completed', result: 3 });
+
+    const stored = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>;
+    const secrets = [tokens.access_token, tokens.refresh_token, stored.accessToken!, stored.refreshToken!, PASSWORD];
+    for (const secret of secrets) t.notOk((relay.process.stdout + desktop.stdout).includes(secret), 'no log shows it');
+
+    const page = await browser.open('/owner');
+    const remove = /value="([0-9a-f-]{36})" aria-label="Remove studio"/.exec(page.text)![1]!;
+    await browser.send(page, remove);
+    t.match(await desktop.ended, { code: 21 });
+    t.match(desktop.stderr, /does not take the login of this desktop any more.*desktop login/);
+    const again = await run(t, ['desktop', '--relay', url, '--data', data]);
+    t.equal(again.code, 21, 'and it does not come back by itself');
+  },
+);
+
+t.test('a login is sent to the relay that it is for, and a desktop without one says what to do', async (t) => {
+  const data = await tempFolder(t);
+  const relay = await startRelay(t, data);
+  const none = await run(t, ['desktop', '--relay', relay.url, '--data', data]);
+  t.match(none, { code: 21, stderr: /desktop login/ });
+  const browser = await becomeOwner(t, relay);
+  await pairDesktop(t, { data, url: relay.url, browser });
+  const elsewhere = await run(t, ['desktop', '--relay', 'http://127.0.0.1:9', '--data', data]);
+  t.match(elsewhere, { code: 21, stderr: /paired with http:\/\/127\.0\.0\.1:\d+, and its login is sent nowhere else/ });
+  const nobody = await run(t, ['desktop', 'login', '--relay', 'http://127.0.0.1:9', '--data', data]);
+  t.match(nobody, { code: 1, stderr: /cannot be reached/ });
+});
+
+t.test('the owner can come from the environment, and a public address has to be one', async (t) => {
+  const data = await tempFolder(t);
+  const weak = await run(t, ['server', '--port', '0', '--data', data], {
+    env: { GRAPH_RELAY_OWNER_PASSWORD: 'short' },
+  });
+  t.match(weak, { code: 2, stderr: /at least 12 characters/ });
+  for (const address of ['http://relay.example', 'https://relay.example/path', 'relay.example', 'ftp://x']) {
+    const refused = await run(t, ['server', '--port', '0', '--data', data, '--public-url', address]);
+    t.match(refused, { code: 2, stderr: /cannot be the relay's public address/ }, address);
+  }
+  const relay = await startRelay(t, data, { env: { GRAPH_RELAY_OWNER_PASSWORD: PASSWORD } });
+  t.notMatch(relay.process.stderr, /setup/);
+  const browser = new Browser(siteAt(t, relay));
+  const page = await browser.send(await browser.open('/owner/login'), 'login', { password: PASSWORD });
+  t.match(page.text, /What is connected/);
+});
