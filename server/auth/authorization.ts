@@ -15,6 +15,7 @@ import { clientAddress } from './client-address.ts';
 import { Connections } from './connections.ts';
 import { OAuthRoutes } from './oauth-routes.ts';
 import { OAuthStore } from './oauth-store.ts';
+import { Once } from './once.ts';
 import { Owner } from './owner.ts';
 import { consentPage } from './pages/consent-page.ts';
 import { html } from './pages/html.ts';
@@ -50,6 +51,7 @@ export class Authorization {
   readonly #oauth: OAuthStore;
   readonly #limits: RateLimits;
   readonly #sweeper: Sweeper;
+  readonly #once = new Once<Shown>();
   readonly #asking = new AsyncLocalStorage<string>();
   #open: { places: Places; provider: Provider; routes: OAuthRoutes } | null = null;
 
@@ -88,6 +90,7 @@ export class Authorization {
     const handler = provider.callback();
     const limits = this.#limits;
     const asking = <T>(address: string, run: () => Promise<T>) => this.#asking.run(address, run);
+    log.info('authorization.open', { issuer: places.issuer });
     this.#open = { places, provider, routes: new OAuthRoutes({ handler, places, limits, clock, log, asking }) };
   }
 
@@ -177,7 +180,7 @@ export class Authorization {
     const { provider } = this.#opened();
     const { owner, connections } = this;
     const { ports, store } = this.#options;
-    const parts: PageParts = { owner, connections, limits: this.#limits, ports };
+    const parts: PageParts = { owner, connections, limits: this.#limits, once: this.#once, ports };
     const { pathname } = visit.url;
     if (method !== 'GET' && method !== 'POST') return { title: 'There is no such page', status: 405, body: html`` };
     if (pathname === PATHS.setup) return setupPage(visit, parts);

@@ -50,7 +50,7 @@ export class Connections {
     return this.#rows.get(connectionId) ?? null;
   }
 
-  hasClient(clientId: string): boolean {
+  #hasClient(clientId: string): boolean {
     return [...this.#rows.values()].some((row) => row.clientId === clientId);
   }
 
@@ -74,6 +74,7 @@ export class Connections {
       ),
       { table: 'connection', id: connectionId, row },
     ]);
+    await oauth.keepClient(row.clientId, true);
     if (replaces !== null) await oauth.revokeGrant(replaces.grantId);
     ports.log.info('connection.added', { ...shown(row), replaced: replaces !== null });
     return row;
@@ -88,6 +89,7 @@ export class Connections {
     const saved = store.commit([{ table: 'connection', id: connectionId, row: null }]);
     this.#onRemoved(row);
     await Promise.all([saved, oauth.revokeGrant(row.grantId)]);
+    if (!this.#hasClient(row.clientId)) await oauth.keepClient(row.clientId, false);
     ports.log.info('connection.removed', { ...shown(row), reason });
   }
 

@@ -19,7 +19,13 @@ import { sha256 } from './secrets.ts';
 export const REFRESH_REUSE_MS = 60_000;
 
 /** A used refresh token is remembered for so long, so that its reuse ends the grant. Longer costs rows. */
-const USED_TOKEN_MS = 30 * 24 * 60 * 60_000;
+const USED_TOKEN_MS = 7 * 24 * 60 * 60_000;
+
+/** A client that nobody has consented to, or not any more, is kept for so long. */
+export const UNUSED_CLIENT_MS = 30 * 24 * 60 * 60_000;
+
+/** And so many of them: anybody may register. Fewer: a stranger could push out one that is just being connected. */
+export const UNUSED_CLIENTS_MAX = 1_000;
 
 /** What must be used once even by two requests at the same moment. */
 const USED_ONCE: ReadonlySet<string> = new Set(['AuthorizationCode', 'DeviceCode']);
@@ -103,16 +109,18 @@ export class OAuthStore {
     return this.#remove([...this.#ofGrant(grantId), rowIdOf('Grant', grantId)]);
   }
 
-  /** Row ids of what has expired, at most so many. `keep` may hold back rows. */
-  *expired(keep: (row: OAuthRow) => boolean): Generator<string> {
-    for (const [rowId, row] of this.#store.rows('oauth')) if (this.#isExpired(row) && !keep(row)) yield rowId;
+  /** Row ids of what has expired. */
+  *expired(): Generator<string> {
+    for (const [rowId, row] of this.#store.rows('oauth')) if (this.#isExpired(row)) yield rowId;
   }
 
-  /** How many rows of a model there are. */
-  count(model: string): number {
-    let count = 0;
-    for (const row of this.#store.rows('oauth').values()) if (row.model === model && !this.#isExpired(row)) count++;
-    return count;
+  /** A client with a connection does not expire; one that has none any more does. */
+  async keepClient(clientId: string, isUsed: boolean): Promise<void> {
+    const id = rowIdOf('Client', clientId);
+    const row = this.#live(id);
+    if (row === undefined) return;
+    const expiresAt = isUsed ? null : this.#clock.now() + UNUSED_CLIENT_MS;
+    await this.#store.commit([{ table: 'oauth', id, row: { ...row, expiresAt } }]);
   }
 
   forget(rowIds: readonly string[]): Promise<void> {
@@ -125,10 +133,13 @@ export class OAuthStore {
   ) {
     const { jti: _secret, consumed: _derived, ...kept } = payload;
     const before = this.#store.rows('oauth').get(rowId);
+    const isNewClient = model === 'Client' && before === undefined;
+    const lifeMs = isNewClient ? UNUSED_CLIENT_MS : expiresIn === undefined ? null : expiresIn * 1_000;
+    if (isNewClient) await this.#makeRoomForClient();
     const row: OAuthRow = {
       model,
       payload: kept,
-      expiresAt: expiresIn === undefined ? null : this.#clock.now() + expiresIn * 1_000,
+      expiresAt: lifeMs === null ? null : this.#clock.now() + lifeMs,
       consumedAt: before?.consumedAt ?? null,
     };
     if (before !== undefined) this.#unindex(rowId, before);
@@ -147,6 +158,12 @@ export class OAuthStore {
     const now = this.#clock.now();
     const expiresAt = Math.min(row.expiresAt ?? Number.POSITIVE_INFINITY, now + USED_TOKEN_MS);
     await this.#store.commit([{ table: 'oauth', id: rowId, row: { ...row, consumedAt: now, expiresAt } }]);
+  }
+
+  async #makeRoomForClient(): Promise<void> {
+    const unused = [...this.#store.rows('oauth')].filter(([, row]) => row.model === 'Client' && row.expiresAt !== null);
+    unused.sort(([, a], [, b]) => (a.expiresAt ?? 0) - (b.expiresAt ?? 0));
+    await this.#remove(unused.slice(0, Math.max(0, unused.length + 1 - UNUSED_CLIENTS_MAX)).map(([rowId]) => rowId));
   }
 
   /** Such a session is looked at only, so it needs no id. */

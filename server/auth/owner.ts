@@ -6,6 +6,7 @@
  */
 import type { Ports, StateStore, StoreChange } from '../../protocol/ports.ts';
 import type { OwnerRow, OwnerSessionRow, RelayTables } from '../rows.ts';
+import { Line } from './once.ts';
 import { hashPassword, isPassword, passwordProblem, SALT_BYTES, SCRYPT_COST } from './password.ts';
 import { equalSecrets, sha256 } from './secrets.ts';
 
@@ -35,6 +36,7 @@ export class Owner {
   /** Opens the page that makes the first owner, or a new password. In memory only: a restart makes another one. */
   #setupToken: string | null = null;
   #settingUp = false;
+  readonly #hashing = new Line();
 
   constructor({ store, ports, scryptCost = SCRYPT_COST }: OwnerOptions) {
     this.#store = store;
@@ -79,7 +81,7 @@ export class Owner {
   async setPassword(password: string): Promise<void> {
     const { clock, ids, log } = this.#ports;
     const salt = Buffer.from(ids.hex(SALT_BYTES), 'hex');
-    const hash = await hashPassword(password, { salt, cost: this.#cost });
+    const hash = await this.#hashing.run(() => hashPassword(password, { salt, cost: this.#cost }));
     const isNew = !this.exists;
     const row: OwnerRow = { ownerId: OWNER_ID, password: hash, createdAt: this.#row?.createdAt ?? clock.now() };
     await this.#store.commit([{ table: 'owner', id: OWNER_ID, row }, ...this.#endings(() => true)]);
@@ -88,7 +90,7 @@ export class Owner {
 
   async isPassword(password: string): Promise<boolean> {
     const row = this.#row;
-    return row !== undefined && (await isPassword(password, row.password));
+    return row !== undefined && (await this.#hashing.run(() => isPassword(password, row.password)));
   }
 
   /** Logs a browser in. Returns what its cookie is to hold. */

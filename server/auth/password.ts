@@ -1,8 +1,8 @@
 /**
  * The owner's password as it is kept: scrypt of node:crypto, with the parameters beside it, so that they can grow.
  *
- * Owns the parameters and the rules for a new password. One hash is made at a time: each takes 128 MiB and most of a core,
- * and somebody who tries passwords must not be able to take more than that.
+ * Owns the parameters and the rules for a new password. A hash takes 128 MiB and most of a core: {@link Owner} makes one at
+ * a time, so that somebody who tries passwords cannot take more than that.
  */
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import type { PasswordHash } from '../rows.ts';
@@ -52,18 +52,12 @@ interface Parameters {
   readonly parallelization: number;
 }
 
-let last: Promise<unknown> = Promise.resolve();
-
 function derive(password: string, salt: Buffer, { cost, blockSize, parallelization }: Parameters): Promise<Buffer> {
   // Node's own ceiling of 32 MiB is below what is used here; the memory is 128 * cost * blockSize bytes.
   const options = { cost, blockSize, parallelization, maxmem: 256 * cost * blockSize };
-  const make = () =>
-    new Promise<Buffer>((done, failed) => {
-      scrypt(normalised(password), salt, HASH_BYTES, options, (error, key) => (error ? failed(error) : done(key)));
-    });
-  const result = last.then(make);
-  last = result.catch(() => {});
-  return result;
+  return new Promise((done, failed) => {
+    scrypt(normalised(password), salt, HASH_BYTES, options, (error, key) => (error ? failed(error) : done(key)));
+  });
 }
 
 /** The same password typed on another keyboard may come in another form of the same characters. */

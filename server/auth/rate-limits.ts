@@ -31,7 +31,7 @@ export const RATE_LIMITS = {
   /** Tokens have 256 bits, so this only saves the disk. Hosted clients refresh for many users from one address. */
   token: { burst: 120, refillMs: 250, together: 5 },
   /** Each makes rows that live for an hour. */
-  authorize: { burst: 60, refillMs: 2_000, together: 5 },
+  authorize: { burst: 60, refillMs: 5_000, together: 5 },
 } as const satisfies Record<string, RateLimit>;
 
 export type RateLimitName = keyof typeof RATE_LIMITS;

@@ -4,15 +4,12 @@
  * Owns the timer. Nothing depends on it: whether something is valid is looked at when it is used.
  */
 import type { Clock, Log, Timer } from '../../protocol/ports.ts';
-import type { OAuthRow } from '../rows.ts';
 import type { Connections } from './connections.ts';
 import type { OAuthStore } from './oauth-store.ts';
 
 const SWEEP_MS = 10 * 60_000;
 /** Rows that one commit removes. Larger: somebody's ticket waits for it. */
 const ROWS_PER_COMMIT = 50;
-/** A registered client that nobody has consented to is kept for so long. */
-export const UNUSED_CLIENT_MS = 30 * 24 * 60 * 60_000;
 
 export interface SweeperOptions {
   readonly clock: Clock;
@@ -38,9 +35,7 @@ export class Sweeper {
 
   async sweep(): Promise<void> {
     const { oauth, connections } = this.#options;
-    const isNeeded = ({ model, payload }: OAuthRow) =>
-      model === 'Client' && connections.hasClient(String(payload.client_id));
-    const expired = [...oauth.expired(isNeeded)];
+    const expired = [...oauth.expired()];
     for (let start = 0; start < expired.length && !this.#stopped; start += ROWS_PER_COMMIT) {
       await oauth.forget(expired.slice(start, start + ROWS_PER_COMMIT));
     }

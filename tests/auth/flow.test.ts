@@ -144,3 +144,12 @@ t.test('the answer to an open request is not for another browser', async (t) => 
   t.match(page.text, /begun in another browser/);
   t.equal((await call(site, asked.url.href)).status, 400);
 });
+
+t.test('a consent that is sent twice at once, or again, connects one agent', async (t) => {
+  const site = await openSite(t);
+  const browser = await newOwner(site);
+  const asked = await browser.open(authorizePath(await register(site)));
+  await Promise.all([1, 2].map(() => browser.send(asked, 'allow', { new_project: 'home' })));
+  await browser.send(asked, 'allow', { new_project: 'other' });
+  t.equal(site.authorization.connections.list('agent').length, 1);
+});

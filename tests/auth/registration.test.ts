@@ -1,9 +1,13 @@
 import t from 'tap';
+import { UNUSED_CLIENT_MS, UNUSED_CLIENTS_MAX } from '../../server/auth/oauth-store.ts';
 import {
   allow,
   authorizePath,
+  type Client,
   call,
+  connect,
   exchange,
+  loggedIn,
   newOwner,
   openSite,
   refresh,
@@ -172,4 +176,28 @@ t.test('registrations are counted: many from one address are refused, others go 
   t.equal((await at('198.51.100.2')).status, 201);
   site.clock.skewMs += 60_000;
   t.equal((await at('198.51.100.1')).status, 201, 'after a minute there is room again');
+});
+
+t.test('clients that nobody allowed are forgotten, the oldest first, and those in use are not', async (t) => {
+  const site = await openSite(t);
+  const browser = await newOwner(site);
+  const used = await connect(site, browser);
+  const removed = await connect(site, browser);
+  await site.authorization.connections.remove(site.authorization.connections.list('agent')[0]!, 'test');
+  const unused = await register(site);
+  site.clock.skewMs += UNUSED_CLIENT_MS + 1_000;
+  await site.authorization.sweep();
+  const owner = await loggedIn(site);
+  const isKnown = async (client: Client) => (await owner.open(authorizePath(client))).response.status === 200;
+  t.equal(await isKnown(unused), false);
+  t.equal([await isKnown(used.client), await isKnown(removed.client)].filter(Boolean).length, 1);
+
+  const oldest = await register(site);
+  for (let count = 0; count < UNUSED_CLIENTS_MAX; count++) {
+    site.clock.skewMs += 30_000;
+    await register(site);
+  }
+  const kept = [...site.store.rows('oauth').values()].filter((row) => row.model === 'Client' && row.expiresAt !== null);
+  t.equal(kept.length, UNUSED_CLIENTS_MAX);
+  t.equal(await isKnown(oldest), false);
 });

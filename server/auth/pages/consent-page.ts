@@ -58,7 +58,8 @@ export async function consentPage(visit: Visit, parts: ConsentParts): Promise<Sh
   const step = visit.field('step');
   if (step === 'deny') return deny(asked, parts, client);
   const choice = step === 'allow' ? readChoice(visit, asked) : null;
-  if (choice !== null && 'projects' in choice) return allow({ asked, client }, choice, parts);
+  if (choice !== null && 'projects' in choice)
+    return parts.once.run(uid, () => allow({ asked, client }, choice, parts));
   return askPage({ visit, asked, client, action, problem: choice?.problem ?? null }, parts);
 }
 

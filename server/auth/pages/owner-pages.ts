@@ -7,6 +7,7 @@
 import type { Ports } from '../../../protocol/ports.ts';
 import type { ConnectionRow } from '../../rows.ts';
 import type { Connections } from '../connections.ts';
+import type { Once } from '../once.ts';
 import type { Owner } from '../owner.ts';
 import { PATHS } from '../places.ts';
 import type { RateLimits } from '../rate-limits.ts';
@@ -18,6 +19,8 @@ export interface PageParts {
   readonly owner: Owner;
   readonly connections: Connections;
   readonly limits: RateLimits;
+  /** Decisions that are being carried out. */
+  readonly once: Once<Shown>;
   readonly ports: Pick<Ports, 'clock' | 'ids' | 'log'>;
 }
 

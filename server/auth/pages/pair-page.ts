@@ -4,7 +4,6 @@
  * Owns the way from a code to a desktop's grant. Nobody but a logged-in owner can try a code here, and tries are counted:
  * a code has eight letters only.
  */
-import { getOrMake } from '../../../protocol/collections.ts';
 import { DESKTOP_CLIENT, DESKTOP_NAME_PARAMETER, DESKTOP_SCOPE } from '../../../protocol/pairing.ts';
 import type { ConnectionRow } from '../../rows.ts';
 import type { FoundRow, OAuthStore } from '../oauth-store.ts';
@@ -105,7 +104,7 @@ async function allow(visit: Visit, waiting: Waiting, parts: PairParts): Promise<
   if (same !== null && visit.field('replace') !== 'yes') {
     return confirmPage(visit, waiting, { name, problem: `A desktop named "${name}" is paired already.` });
   }
-  return once(waiting.found.rowId, async () => {
+  return parts.once.run(waiting.found.rowId, async () => {
     const grant = new provider.Grant({ accountId: OWNER_ACCOUNT, clientId: DESKTOP_CLIENT });
     grant.addResourceScope(DESKTOP_RESOURCE, DESKTOP_SCOPE);
     const grantId = await grant.save();
@@ -134,13 +133,6 @@ function desktopRow(name: string, grantId: string): Omit<ConnectionRow, 'connect
     projects: [],
     scopes: [DESKTOP_SCOPE],
   };
-}
-
-const answering = new Map<string, Promise<Shown>>();
-
-/** A form that is sent twice at once is answered once. */
-function once(rowId: string, answer: () => Promise<Shown>): Promise<Shown> {
-  return getOrMake(answering, rowId, () => answer().finally(() => answering.delete(rowId)));
 }
 
 async function deny(found: FoundRow, { oauth, ports }: PairParts): Promise<Shown> {
