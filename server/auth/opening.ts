@@ -28,12 +28,15 @@ export interface Opening {
   open(url: string): Promise<void>;
 }
 
+/** One of its libraries lists all variables when it is loaded, and Deno has no narrower permission for that. */
+const CLOSED_ON_DENO = 'Logins are closed: the authorization server needs --allow-env, without a list. Tokens work.';
+
 /** Null where the authorization server cannot be loaded: then tokens of the command line are the only way in. */
 export async function prepareAuthorization({ ports, store, publicUrl }: OpeningOptions): Promise<Opening | null> {
   const origin = publicOrigin(publicUrl ?? process.env[PUBLIC_URL_VARIABLE]);
   const module = await import('oidc-provider').catch((error: unknown) => {
-    // Deno without --allow-env: one of its libraries lists the variables when it is loaded.
-    ports.log.warn('authorization.closed', { reason: error instanceof Error ? error.message : String(error) });
+    if (!(error instanceof Error && error.name === 'NotCapable')) throw error;
+    ports.log.warn('authorization.closed', { reason: CLOSED_ON_DENO });
     return null;
   });
   if (module === null) return null;

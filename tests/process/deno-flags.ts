@@ -11,7 +11,8 @@
  * - `--allow-sys`: pino asks for `hostname` when it is loaded; it is in no line of our log. The desktop looks at
  *   `networkInterfaces` to see that it is in another network.
  *
- * `--allow-run=PROGRAM` comes on top when the desktop is started with `--agent-command PROGRAM`.
+ * `--allow-env` without a list comes in place of the relay's for logins: a library of the authorization server lists all
+ * variables. `--allow-run=PROGRAM` comes on top when the desktop is started with `--agent-command PROGRAM`.
  */
 import { join } from 'node:path';
 
@@ -34,9 +35,10 @@ const LIBRARY_VARIABLES = [
   'GITLAB_CI',
   'CIRCLECI',
 ];
-const SERVER_VARIABLES = ['GRAPH_RELAY_DATA', 'GRAPH_RELAY_URL', ...LIBRARY_VARIABLES];
+const VARIABLES = ['GRAPH_RELAY_DATA', 'GRAPH_RELAY_URL', ...LIBRARY_VARIABLES];
+const SERVER_VARIABLES = ['GRAPH_RELAY_PUBLIC_URL', 'GRAPH_RELAY_OWNER_PASSWORD', ...VARIABLES];
 const PROXY_VARIABLES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY', 'no_proxy', 'NO_PROXY'];
-const DESKTOP_VARIABLES = ['GRAPH_RELAY_TOKEN', 'GRAPH_RELAY_CA', ...PROXY_VARIABLES, ...SERVER_VARIABLES];
+const DESKTOP_VARIABLES = ['GRAPH_RELAY_TOKEN', 'GRAPH_RELAY_CA', ...PROXY_VARIABLES, ...VARIABLES];
 
 export function denoServerFlags({ data, address }: DenoPlaces): string[] {
   return [

@@ -2,29 +2,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Browser, connect, PASSWORD, type Site } from '../auth/support.ts';
-import { graphSource, McpCaller, type Relay, shareOnline, startRelay, writeGraph } from './relay-world.ts';
+import { Browser, connect, PASSWORD } from '../auth/support.ts';
+import { becomeOwner, siteAt } from './browser.ts';
+import { graphSource, McpCaller, shareOnline, startRelay, writeGraph } from './relay-world.ts';
 import { expectProcesses, launch, run, tempFolder, until } from './support.ts';
 
 expectProcesses(t);
-
-/** The relay of a process, as the browser of the other tests needs it. */
-function siteAt(t: Test, { url }: Relay): Site {
-  const send = (request: Request) => fetch(request, { redirect: 'manual' });
-  return { t, url, relay: { fetch: send } } as unknown as Site;
-}
-
-async function becomeOwner(t: Test, relay: Relay): Promise<Browser> {
-  const link = await until(
-    'the link for the first owner',
-    () => /http:\S+\/owner\/setup\?token=\w+/.exec(relay.process.stderr)?.[0],
-  );
-  const browser = new Browser(siteAt(t, relay));
-  const page = await browser.open(link);
-  const done = await browser.send(page, 'setup', { password: PASSWORD, again: PASSWORD });
-  t.match(done.text, /What is connected/);
-  return browser;
-}
 
 async function pairDesktop(t: Test, { data, url, browser }: { data: string; url: string; browser: Browser }) {
   const login = launch(t, ['desktop', 'login', '--relay', url, '--data', data, '--name', 'studio']);
