@@ -31,6 +31,16 @@ export function serverCommand(): Command {
     });
 }
 
+export function ownerCommand(): Command {
+  const owner = new Command('owner').description('the owner of the relay, who allows agents and desktops in a browser');
+  owner
+    .command('link')
+    .description('print a one-time link to choose the password: of the first owner, or a new one')
+    .option('--data <folder>', 'the data folder of the relay (or GRAPH_RELAY_DATA)')
+    .action(async (options: ListOptions) => (await import('./owner-commands.ts')).printOwnerLink(options));
+  return owner;
+}
+
 export function tokenCommand(): Command {
   const token = new Command('token').description('tokens of agents (MCP clients) and desktops');
   const data = () => new Option('--data <folder>', 'the data folder of the relay (or GRAPH_RELAY_DATA)');

@@ -1,4 +1,4 @@
-/** What the owner's command line may ask of the running relay: tokens. Served on the local socket only. */
+/** What the owner's command line may ask of the running relay: tokens, and a link to become its owner. Served on the local socket only. */
 import { z } from 'zod';
 import { localTrpc } from '../protocol/host/local-calls.ts';
 import { answering } from '../protocol/trpc-errors.ts';
@@ -18,9 +18,17 @@ export interface RelayAdmin {
   }): Promise<{ token: string; row: ShownToken }>;
   listTokens(): Promise<ShownToken[]>;
   revokeToken(idOrName: string): Promise<ShownToken | null>;
+  /** A new one-time link to the page where the owner's password is chosen; null where there are no logins. */
+  ownerLink(): Promise<string | null>;
 }
 
-export function createRelayAdmin(access: Access, address: string | null): RelayAdmin {
+export interface RelayPlace {
+  /** Where the relay listens; null when it does not run. */
+  readonly address: string | null;
+  readonly ownerLink: () => string | null;
+}
+
+export function createRelayAdmin(access: Access, { address, ownerLink }: RelayPlace): RelayAdmin {
   const shown = ({ hash: _hash, ...row }: TokenRow): ShownToken => row;
   return {
     address: async () => address,
@@ -33,6 +41,7 @@ export function createRelayAdmin(access: Access, address: string | null): RelayA
       const row = await access.revokeToken(idOrName);
       return row === null ? null : shown(row);
     },
+    ownerLink: async () => ownerLink(),
   };
 }
 
@@ -48,6 +57,7 @@ export function createRelayLocalRouter(admin: RelayAdmin) {
     address: procedure.mutation(() => answering(admin.address())),
     createToken: procedure.input(tokenRequestSchema).mutation(({ input }) => answering(admin.createToken(input))),
     listTokens: procedure.mutation(() => answering(admin.listTokens())),
+    ownerLink: procedure.mutation(() => answering(admin.ownerLink())),
     revokeToken: procedure.input(z.string()).mutation(({ input }) => answering(admin.revokeToken(input))),
   });
 }

@@ -41,7 +41,8 @@ export async function runServer(options: ServerOptions): Promise<void> {
     const { server, url } = await listenHttp(relay.fetch, options);
     handleUpgrades(server, { desktopOf: relay.desktopOf, draining: relay.draining, accept: relay.acceptSocket });
     await opening?.open(url);
-    const admin = createRelayAdmin(relay.access, url);
+    const ownerLink = () => opening?.authorization.setupLink() ?? null;
+    const admin = createRelayAdmin(relay.access, { address: url, ownerLink });
     const handler = localHandler(createRelayLocalRouter(admin));
     const local = await serveLocal(localSocketPath(directory), handler).catch((error: unknown) => {
       server.close();

@@ -71,6 +71,7 @@ async function withAdmin<T>(data: string | undefined, use: (admin: RelayAdmin) =
     createToken: (request) => client.createToken.mutate(request),
     listTokens: () => client.listTokens.mutate(),
     revokeToken: (idOrName) => client.revokeToken.mutate(idOrName),
+    ownerLink: () => client.ownerLink.mutate(),
   };
   try {
     return await use(remote);
@@ -82,7 +83,7 @@ async function withAdmin<T>(data: string | undefined, use: (admin: RelayAdmin) =
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock: systemClock });
   try {
     const access = createAccess({ store, ports: { clock: systemClock, ids: systemIds } });
-    return await use(createRelayAdmin(access, null));
+    return await use(createRelayAdmin(access, { address: null, ownerLink: () => null }));
   } finally {
     await store.close();
   }

@@ -74,6 +74,7 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'server/main.ts': ROOTS,
   'server/cli.ts': ROOTS,
   'server/token-commands.ts': ROOTS,
+  'server/owner-commands.ts': ROOTS,
   'server/http-server.ts': 'opens the socket and ends the process when it cannot',
   'server/auth/opening.ts': 'takes the environment and speaks to the terminal',
   'server/local-api.ts': 'is served on the local socket only',

@@ -67,6 +67,22 @@ t.test('a login is sent to the relay that it is for, and a desktop without one s
   t.match(nobody, { code: 1, stderr: /cannot be reached/ });
 });
 
+t.test(
+  'an owner who forgot the password gets a link from the machine that the relay runs on, which ends old logins',
+  async (t) => {
+    const data = await tempFolder(t);
+    const relay = await startRelay(t, data);
+    t.match(await run(t, ['owner', 'link', '--data', await tempFolder(t)]), { code: 1, stderr: /No relay runs/ });
+    const browser = await becomeOwner(t, relay);
+    const { stdout } = await run(t, ['owner', 'link', '--data', data]);
+    const password = 'quite another four words';
+    const other = new Browser(browser.site);
+    await other.send(await other.open(stdout.trim()), 'setup', { password, again: password });
+    t.match((await browser.open('/owner')).text, /Log in/);
+    t.match((await other.open('/owner')).text, /What is connected/);
+  },
+);
+
 t.test('the owner can come from the environment, and a public address has to be one', async (t) => {
   const data = await tempFolder(t);
   const weak = await run(t, ['server', '--port', '0', '--data', data], {
