@@ -104,7 +104,7 @@ export class Authorization {
   resourceMetadataOf(request: Request): string | null {
     if (this.#open === null) return null;
     const url = new URL(request.url);
-    return resourceMetadataUrl(this.#open.places.originFor(hostOf(request, url)), url.pathname);
+    return resourceMetadataUrl(this.#open.places.originFor(hostOf(request, url)), url);
   }
 
   /** The answer to a request for one of the paths here; null for any other path. */
@@ -142,7 +142,8 @@ export class Authorization {
   async #discovery(request: Request, pathname: string): Promise<Response> {
     const { places } = this.#opened();
     if (request.method === 'OPTIONS') return preflight('GET, OPTIONS');
-    const document = wellKnown(pathname, places.originFor(hostOf(request, new URL(request.url))), places);
+    const url = new URL(request.url);
+    const document = wellKnown(url, places.originFor(hostOf(request, url)), places);
     if (document !== null) return publicDocument(document);
     const response = json(404, { error: { code: 'not-found', message: `There is nothing at ${pathname}.` } });
     for (const [name, value] of Object.entries(ANY_ORIGIN)) response.headers.set(name, value);
@@ -231,8 +232,8 @@ function hostOf(request: Request, url: URL): string {
 
 /** A name that leads here without being ours: a page of somebody else's would share our cookies' machine, so it gets none. */
 function foreignHost(request: Request, places: Places): Response | null {
-  if (places.isOurHost(hostOf(request, new URL(request.url)))) return null;
-  const body = html`<p>This relay is at <a href="${places.issuer}">${places.issuer}</a>. Under another name it shows no pages.</p>`;
+  if (places.mayShowPages(hostOf(request, new URL(request.url)))) return null;
+  const body = html`<p>This relay is at <a href="${places.issuer}">${places.issuer}</a>. Under another name it shows no pages. If you are there, its proxy has to pass the header Host on.</p>`;
   return page({ title: 'Another address', status: 421, body }, places.isSecure);
 }
 

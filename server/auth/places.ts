@@ -44,8 +44,13 @@ export interface Places {
   readonly isSecure: boolean;
   /** Known under another address than this machine's own, so that requests come through a proxy. */
   readonly isProxied: boolean;
-  /** Whether a browser that sent this Host may be shown pages: a foreign name that leads here is an attack. */
-  isOurHost(host: string): boolean;
+  /**
+   * Whether a browser that sent this Host may be shown pages: a foreign name that leads here is an attack. Some proxies
+   * name the relay as they reach it themselves.
+   */
+  mayShowPages(host: string): boolean;
+  /** Whether a form that came from this origin came from here. */
+  isOurOrigin(origin: string): boolean;
   /** The origin that the caller used when it is one of ours, otherwise the issuer. */
   originFor(host: string): string;
   /** The audience that a resource indicator names; the indicator itself when it names none of ours. */
@@ -60,11 +65,16 @@ export function createPlaces(publicUrl: string): Places {
     for (const name of LOOPBACK_HOSTS) hosts.add(url.port === '' ? name : `${name}:${url.port}`);
   }
   const isOurHost = (host: string) => hosts.has(host.toLowerCase());
+  const isProxied = !LOOPBACK_HOSTS.includes(url.hostname);
   return {
     issuer: url.origin,
     isSecure: url.protocol === 'https:',
-    isProxied: !LOOPBACK_HOSTS.includes(url.hostname),
-    isOurHost,
+    isProxied,
+    mayShowPages: (host) => isOurHost(host) || (isProxied && isLoopbackHost(host)),
+    isOurOrigin(origin) {
+      const named = URL.parse(origin);
+      return named !== null && named.protocol === url.protocol && isOurHost(named.host);
+    },
     originFor: (host) => (isOurHost(host) ? `${url.protocol}//${host.toLowerCase()}` : url.origin),
     resourceOf(indicator) {
       const named = URL.parse(indicator);
@@ -73,6 +83,10 @@ export function createPlaces(publicUrl: string): Places {
       return isOurs && isKnown && named.username === '' ? AGENT_RESOURCE : indicator;
     },
   };
+}
+
+function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOSTS.includes(host.toLowerCase().replace(/:\d+$/, ''));
 }
 
 /** The address under which the relay is known, or what is wrong with it. */

@@ -11,18 +11,24 @@ const PROTECTED_RESOURCE = '/.well-known/oauth-protected-resource';
 const SERVERS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 
 /** The document at this path; null when there is none. */
-export function wellKnown(pathname: string, origin: string, places: Places): object | null {
+export function wellKnown(url: URL, origin: string, places: Places): object | null {
+  const { pathname } = url;
   const at = placeIn(pathname, PROTECTED_RESOURCE);
-  if (at !== null) return protectedResource(`${origin}${at}`, places);
+  if (at !== null) return protectedResource(origin + at + secondAddress(url), places);
   if (SERVERS.some((prefix) => placeIn(pathname, prefix) !== null || isAppended(pathname, prefix))) {
     return authorizationServer(places);
   }
   return null;
 }
 
-/** Where the document about the resource at `path` is; named in challenges. */
-export function resourceMetadataUrl(origin: string, path: string): string {
-  return `${origin}${PROTECTED_RESOURCE}${path}`;
+/** Where the document about this resource is; named in challenges. */
+export function resourceMetadataUrl(origin: string, resource: URL): string {
+  return origin + PROTECTED_RESOURCE + resource.pathname + secondAddress(resource);
+}
+
+/** The address that asks for a token at once is a resource of its own to a client that compares letter by letter. */
+function secondAddress({ searchParams }: URL): string {
+  return searchParams.get('auth') === 'required' ? '?auth=required' : '';
 }
 
 /** The path of the resource behind a well-known prefix: inserted as RFC 9728 says, or nothing for the origin. */

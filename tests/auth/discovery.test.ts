@@ -13,7 +13,7 @@ t.test(
   async (t) => {
     const site = await openSite(t, { url: PUBLIC });
     const root = '/.well-known/oauth-protected-resource';
-    for (const path of ['', '/mcp', '/mcp/', '/api/v1/external-mcp']) {
+    for (const path of ['', '/mcp', '/mcp/', '/api/v1/external-mcp', '/mcp?auth=required']) {
       t.match(await document(site, root + path), {
         resource: PUBLIC + path,
         authorization_servers: [PUBLIC],
@@ -63,6 +63,9 @@ t.test('forwarded headers decide nothing: the configured address does', async (t
   t.notMatch(challenge.headers.get('www-authenticate'), /evil/);
   const page = await call(site, '/owner/login', { headers });
   t.equal(page.status, 421, 'and under a foreign name there are no pages');
+  await newOwner(site);
+  const unpassed = await call(site, '/owner/login', { headers: { host: '127.0.0.1:7420' } });
+  t.equal(unpassed.status, 200, 'but under the name that a proxy reaches it by');
 });
 
 t.test('on one machine, the name that was typed is the resource, and the issuer stays one', async (t) => {
@@ -88,7 +91,9 @@ t.test('?auth=required answers nothing without a token, and everything with one'
   const { tokens } = await connect(site, await newOwner(site));
   const path = '/mcp?auth=required';
   for (const method of ['tools/list', 'initialize', 'ping', 'server/discover']) {
-    t.equal((await rpc(site, { path, method })).status, 401, method);
+    const refused = await rpc(site, { path, method });
+    t.equal(refused.status, 401, method);
+    t.match(refused.headers.get('www-authenticate'), '/oauth-protected-resource/mcp?auth=required"');
   }
   for (const method of ['GET', 'DELETE']) t.equal((await call(site, path, { method })).status, 401, method);
   t.equal((await rpc(site, { path, method: 'tools/list', token: tokens.access_token })).status, 200);

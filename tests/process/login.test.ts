@@ -2,10 +2,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Browser, connect, PASSWORD } from '../auth/support.ts';
+import { Browser, connect, PASSWORD, refresh, type Tokens } from '../auth/support.ts';
 import { becomeOwner, siteAt } from './browser.ts';
 import { graphSource, McpCaller, shareOnline, startRelay, writeGraph } from './relay-world.ts';
-import { expectProcesses, launch, run, tempFolder, until } from './support.ts';
+import { expectProcesses, LIGHT, launch, run, tempFolder, until } from './support.ts';
 
 expectProcesses(t);
 
@@ -39,6 +39,11 @@ t.test(
     await agent.onlySession();
     const { command_id } = await agent.start(session, { a: 1, b: 2 });
     t.match(await agent.end(command_id), { status: 'completed', result: 3 });
+    t.equal(
+      relay.process.stdout.trimEnd().split('\n').length,
+      relay.process.log.length,
+      'each line of the log is JSON',
+    );
 
     const stored = JSON.parse(await readFile(file, 'utf8')) as Record<string, string>;
     const secrets = [tokens.access_token, tokens.refresh_token, stored.accessToken!, stored.refreshToken!, PASSWORD];
@@ -53,6 +58,43 @@ t.test(
     t.equal(again.code, 21, 'and it does not come back by itself');
   },
 );
+
+t.test('a desktop on a WebSocket that is removed ends too', async (t) => {
+  const data = await tempFolder(t);
+  const relay = await startRelay(t, data);
+  const browser = await becomeOwner(t, relay);
+  await pairDesktop(t, { data, url: relay.url, browser });
+  const desktop = launch(t, ['desktop', '--relay', relay.url, '--data', data, '--mode', 'websocket']);
+  await desktop.line('relay.connected');
+  const page = await browser.open('/owner');
+  await browser.send(page, /value="([0-9a-f-]{36})" aria-label="Remove studio"/.exec(page.text)![1]!);
+  t.match(await desktop.ended, { code: 21 });
+  t.match(desktop.stderr, /does not take the login/);
+});
+
+t.test('clients, grants, tokens and logins are there after kill -9, also under another address', async (t) => {
+  const data = await tempFolder(t);
+  let relay = await startRelay(t, data, { env: LIGHT });
+  const browser = await becomeOwner(t, relay);
+  const { client, tokens } = await connect(browser.site, browser);
+  for (let round = 0; round < 2; round++) {
+    await relay.process.end('SIGKILL');
+    relay = await startRelay(t, data, { env: LIGHT });
+    browser.site = siteAt(t, relay);
+    t.match(await new McpCaller(relay.url, tokens.access_token).sessions(), { project_id: 'home' });
+    t.match((await browser.open('/owner')).text, /Test client/);
+  }
+  const given = { refresh_token: tokens.refresh_token };
+  const first = await refresh(browser.site, client, given);
+  t.equal(first.status, 200);
+  await relay.process.end('SIGKILL');
+  relay = await startRelay(t, data, { env: LIGHT });
+  browser.site = siteAt(t, relay);
+  t.equal((await refresh(browser.site, client, given)).status, 200, 'the answer was lost: again within a minute (C72)');
+  const next = { refresh_token: ((await first.json()) as Tokens).refresh_token };
+  t.equal((await refresh(browser.site, client, next)).status, 200, 'and the new one works as well (C109)');
+  t.equal((await connect(browser.site, browser)).tokens.token_type, 'Bearer', 'others can connect (C76)');
+});
 
 t.test('a login is sent to the relay that it is for, and a desktop without one says what to do', async (t) => {
   const data = await tempFolder(t);

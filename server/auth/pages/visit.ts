@@ -62,7 +62,7 @@ export class Visit {
       isForm ? new TextDecoder().decode(await readBody(request, FORM_BYTES)) : undefined,
     );
     const visit = new Visit({ request, form, address }, options);
-    if (isForm) visit.#refuseForeignForm(request);
+    if (isForm) visit.#refuseForeignForm(request, options.places);
     return visit;
   }
 
@@ -102,11 +102,10 @@ export class Visit {
     return derived(this.#formSecret, 'form');
   }
 
-  #refuseForeignForm(request: Request): void {
+  #refuseForeignForm(request: Request, places: Places): void {
     const origin = request.headers.get('origin');
     const site = request.headers.get('sec-fetch-site');
-    const host = request.headers.get('host') ?? this.url.host;
-    const isOurOrigin = origin === null || origin === `${this.#isSecure ? 'https' : 'http'}://${host}`;
+    const isOurOrigin = origin === null || places.isOurOrigin(origin);
     const isOurSite = site === null || site === 'same-origin' || site === 'none';
     const isOurForm = !this.#newFormSecret && equalSecrets(this.field('form_token'), this.#formToken);
     if (isOurOrigin && isOurSite && isOurForm) return;
