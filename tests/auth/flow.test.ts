@@ -145,11 +145,37 @@ t.test('the answer to an open request is not for another browser', async (t) => 
   t.equal((await call(site, asked.url.href)).status, 400);
 });
 
-t.test('a consent that is sent twice at once, or again, connects one agent', async (t) => {
+t.test('a consent that is sent twice at once, or again, counts once', async (t) => {
   const site = await openSite(t);
   const browser = await newOwner(site);
   const asked = await browser.open(authorizePath(await register(site)));
   await Promise.all([1, 2].map(() => browser.send(asked, 'allow', { new_project: 'home' })));
   await browser.send(asked, 'allow', { new_project: 'other' });
-  t.equal(site.authorization.connections.list('agent').length, 1);
+  const again = await browser.open(authorizePath(await register(site)));
+  browser.follows = false;
+  const first = await browser.send(again, 'allow', { new_project: 'home', name: 'again' });
+  const second = await browser.send(again, 'deny');
+  t.equal(second.response.headers.get('location'), first.response.headers.get('location'), 'the first decision counts');
+  browser.follows = true;
+  t.ok((await browser.open(first.response.headers.get('location')!)).url.searchParams.get('code'));
+  t.equal(site.authorization.connections.list('agent').length, 2);
+});
+
+t.test('a client that asks for a new login gets one', async (t) => {
+  const site = await openSite(t);
+  // When the request came is the authorization server's own time, so the login before it is moved back.
+  site.clock.skewMs = -60_000;
+  const browser = await newOwner(site);
+  site.clock.skewMs = 0;
+  const path = authorizePath(await register(site), { prompt: 'login consent' });
+  const login = await browser.open(path);
+  t.match(login.text, /Log in to connect an agent/);
+  const asked = await browser.send(login, 'login', { password: PASSWORD });
+  t.ok((await browser.send(asked, 'allow', { new_project: 'home' })).url.searchParams.get('code'));
+  const silent = await browser.open(authorizePath(await register(site), { prompt: 'none' }));
+  t.match(
+    silent.url.searchParams.get('error'),
+    /^(login|consent|interaction)_required$/,
+    'nothing is allowed silently',
+  );
 });

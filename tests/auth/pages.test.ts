@@ -189,6 +189,21 @@ t.test('many addresses together are counted as well', async (t) => {
   t.ok(refused >= 15, `${refused} of 60 were not even compared`);
 });
 
+t.test('an attack on the login does not keep the owner out: a link of the command line gets them in', async (t) => {
+  const site = await openSite(t);
+  await newOwner(site);
+  const tryOften = async (address: string) => {
+    const browser = new Browser(site, address);
+    return (await browser.send(await browser.open('/owner/login'), 'login', { password: 'wrong' })).response.status;
+  };
+  for (let count = 0; count < 60; count++) await tryOften(`198.51.100.${count}`);
+  t.equal(await tryOften('203.0.113.9'), 429);
+  const owner = new Browser(site, '203.0.113.9');
+  const page = await owner.open(site.authorization.setupLink());
+  const done = await owner.send(page, 'setup', { password: PASSWORD, again: PASSWORD });
+  t.match(done.text, /What is connected/);
+});
+
 t.test('the link for the first owner works once, and not at all when it was guessed or is old', async (t) => {
   const site = await openSite(t);
   const old = site.authorization.setupLink();

@@ -126,6 +126,8 @@ t.test('who refuses a code, or lets it grow old, tells the desktop so', async (t
   const refused = await askCode(site);
   const confirm = await browser.send(await browser.open('/device'), 'check', { user_code: refused.user_code });
   await browser.send(confirm, 'deny');
+  const again = await browser.send(await browser.open('/device'), 'check', { user_code: refused.user_code });
+  t.equal(again.response.status, 404, 'what was decided cannot be decided again');
   t.equal(await errorOf(await poll(site, refused)), 'access_denied');
   const old = await askCode(site);
   site.clock.skewMs += 10 * 60_000;

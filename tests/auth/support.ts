@@ -117,6 +117,8 @@ export function post(site: Site, path: string, given: CallOptions & { form: Reco
 export class Browser {
   site: Site;
   readonly cookies = new Map<string, string>();
+  /** Stops before a redirect when false, as a browser whose connection breaks there. */
+  follows = true;
   readonly address: string;
   /** Every answer on the way, the last one included. */
   readonly answers: Response[] = [];
@@ -129,7 +131,7 @@ export class Browser {
   async open(path: string, options: CallOptions = {}): Promise<Page> {
     let url = new URL(path, this.site.url);
     let response = await this.#send(url, options);
-    for (let hops = 0; response.status === 303 && hops < 10; hops++) {
+    for (let hops = 0; response.status === 303 && this.follows && hops < 10; hops++) {
       url = new URL(response.headers.get('location')!, url);
       if (url.origin !== this.site.url) return { url, response, text: '' };
       response = await this.#send(url, {});

@@ -64,13 +64,12 @@ export function noOwnerPage(): PageOptions {
 }
 
 export async function setupPage(visit: Visit, parts: PageParts): Promise<Shown> {
-  const { owner, limits, ports } = parts;
+  const { owner, ports } = parts;
   const token = visit.field('token') || (visit.url.searchParams.get('token') ?? '');
   let problem: string | null = null;
+  // Not counted like logins: nobody guesses 256 bits, and this is the way in while somebody uses up all tries.
   if (visit.field('step') === 'setup') {
-    const waitSeconds = limits.take('login', visit.address);
-    if (waitSeconds !== null) problem = `Too many tries. The next one is possible in ${waitSeconds} seconds.`;
-    else if (visit.field('password') !== visit.field('again')) problem = 'The two passwords are not the same.';
+    if (visit.field('password') !== visit.field('again')) problem = 'The two passwords are not the same.';
     else problem = await owner.setUp(token, visit.field('password'));
     if (problem === null) {
       const headers = visit.loginHeaders(await owner.startSession(visit.browser), ports.ids);
