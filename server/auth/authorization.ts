@@ -5,6 +5,7 @@
  * refused while a relay starts; the routes open when the public address is known.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { EventEmitter } from 'node:events';
 import { asRelayError, ERRORS, RelayError } from '../../protocol/errors.ts';
 import type { Ports, StateStore } from '../../protocol/ports.ts';
 import type { DesktopPrincipal } from '../access.ts';
@@ -87,6 +88,8 @@ export class Authorization {
     });
     const { log, clock } = this.#options.ports;
     provider.on('server_error', (_ctx, error) => log.error('oauth.fault', { err: error }));
+    // Koa's own, which would go to standard error otherwise.
+    (provider as EventEmitter).on('error', (error: unknown) => log.error('oauth.fault', { err: error }));
     const handler = provider.callback();
     const limits = this.#limits;
     const asking = <T>(address: string, run: () => Promise<T>) => this.#asking.run(address, run);
@@ -172,7 +175,9 @@ export class Authorization {
     } catch (error) {
       const { code, message } = asRelayError(error);
       if (code === 'internal') this.#options.ports.log.error('owner.page-failed', { err: error });
-      const body = html`<p>${message}</p>`;
+      // What the disk said is for the log.
+      const shown = code === 'store-unavailable' ? DISK_REFUSES : message;
+      const body = html`<p>${shown}</p>`;
       return page({ title: 'This did not work', status: ERRORS[code].http, body }, places.isSecure);
     }
   }
@@ -206,6 +211,8 @@ export class Authorization {
     return new Response(JSON.stringify(normaliseDocument(document)), { headers });
   }
 }
+
+const DISK_REFUSES = 'The disk of this relay refuses writes. Try again later, and look then at what is connected.';
 
 /** A client's document is short. */
 const DOCUMENT_CHARS = 20_000;

@@ -14,6 +14,20 @@ export function clientAddress(request: Request, socketAddress: string, isProxied
   return isIP(last) === 0 ? address : last;
 }
 
+/** What a limit counts by: one IPv4 address, or the network of an IPv6 address, since whoever has one has 2^64 of them. */
+export function limitKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [left = '', right] = address.toLowerCase().split('::');
+  const groups = left === '' ? [] : left.split(':');
+  const after = right === undefined || right === '' ? [] : right.split(':');
+  const missing = right === undefined ? 0 : 8 - groups.length - after.length;
+  const all = [...groups, ...Array<string>(Math.max(0, missing)).fill('0'), ...after];
+  return `${all
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`;
+}
+
 /** An IPv4 address as a socket for both families shows it is the same address. */
 function unmapped(address: string): string {
   const inner = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -105,6 +105,7 @@ export class Connections {
     const before = ports.clock.now() - UNUSED_MS;
     const unused = [...this.#rows.values()].filter((row) => row.createdAt < before && !oauth.isInUse(row.grantId));
     for (const row of unused) await this.remove(row, 'not used any more');
+    await oauth.forget([...oauth.orphans(this.#byGrant.keys(), before)]);
   }
 
   // Bound, since they are handed on as plain functions.

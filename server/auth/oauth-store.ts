@@ -123,6 +123,15 @@ export class OAuthStore {
     await this.#store.commit([{ table: 'oauth', id, row: { ...row, expiresAt } }]);
   }
 
+  /** Row ids of grants that are none of these, and older: what a consent left behind that did not come to its end. */
+  *orphans(grantIds: Iterable<string>, madeBefore: number): Generator<string> {
+    const known = new Set([...grantIds].map((grantId) => rowIdOf('Grant', grantId)));
+    for (const [rowId, { model, payload }] of this.#store.rows('oauth')) {
+      const isOld = typeof payload.iat === 'number' && payload.iat * 1_000 < madeBefore;
+      if (model === 'Grant' && isOld && !known.has(rowId)) yield rowId;
+    }
+  }
+
   forget(rowIds: readonly string[]): Promise<void> {
     return this.#remove(rowIds);
   }

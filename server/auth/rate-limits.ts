@@ -6,6 +6,7 @@
  */
 import { getOrMake } from '../../protocol/collections.ts';
 import type { Clock } from '../../protocol/ports.ts';
+import { limitKey } from './client-address.ts';
 
 export interface RateLimit {
   /** Tries in a row. */
@@ -57,7 +58,7 @@ export class RateLimits {
   take(name: RateLimitName, address: string): number | null {
     const { burst, refillMs, together } = RATE_LIMITS[name];
     const all = { key: `${name} *`, burst: burst * together, refillMs: refillMs / together };
-    const one = { key: `${name} ${address}`, burst, refillMs };
+    const one = { key: `${name} ${limitKey(address)}`, burst, refillMs };
     const waits = [one, all].map((limit) => this.#waitMs(limit));
     const waitMs = Math.max(...waits);
     if (waitMs > 0) return Math.ceil(waitMs / 1_000);
@@ -67,7 +68,7 @@ export class RateLimits {
 
   /** A try that succeeded does not count. */
   giveBack(name: RateLimitName, address: string): void {
-    for (const key of [`${name} ${address}`, `${name} *`]) {
+    for (const key of [`${name} ${limitKey(address)}`, `${name} *`]) {
       const bucket = this.#buckets.get(key);
       if (bucket !== undefined) bucket.tokens += 1;
     }

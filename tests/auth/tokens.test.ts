@@ -209,11 +209,33 @@ t.test('a client gives back its own tokens only', async (t) => {
   t.equal(await statusOf(site, other.tokens.access_token), 200);
 });
 
+t.test('while the disk refuses, nobody gets a token or a grant, and nobody is told why', async (t) => {
+  const site = await openSite(t);
+  const browser = await newOwner(site);
+  const { client, tokens } = await connect(site, browser);
+  const asked = await browser.open(authorizePath(client));
+  site.store.failWrites('no space left on /dev/sda1');
+  const renewed = await refresh(site, client, { refresh_token: tokens.refresh_token });
+  t.ok(renewed.status >= 500);
+  const texts = [await renewed.text()];
+  const page = await browser.send(asked, 'allow', { new_project: 'home', name: 'late' });
+  t.equal(page.response.status, 503);
+  texts.push(page.text);
+  t.notMatch(texts.join(), /sda1|access_token|\.ts:/);
+  t.ok(
+    site.lines.some(({ event }) => event === 'oauth.fault'),
+    'the log has it',
+  );
+  t.equal(await statusOf(site, tokens.access_token), 200, 'what was given before goes on working');
+});
+
 t.test('what nobody can use any more is swept, and what is in use is not', async (t) => {
   const site = await openSite(t);
   const old = await connect(site, await newOwner(site));
   site.clock.skewMs += 60 * DAY_MS;
   const used = await connect(site, await loggedIn(site));
+  const grant = { model: 'Grant', payload: { iat: 1 }, expiresAt: null, consumedAt: null };
+  await site.store.commit([{ table: 'oauth', id: 'Grant:of-nobody', row: grant }]);
   site.clock.skewMs += 40 * DAY_MS;
   await site.authorization.sweep();
   t.strictSame(
@@ -222,4 +244,6 @@ t.test('what nobody can use any more is swept, and what is in use is not', async
   );
   t.equal((await refresh(site, used.client, { refresh_token: used.tokens.refresh_token })).status, 200);
   t.equal((await refresh(site, old.client, { refresh_token: old.tokens.refresh_token })).status, 400);
+  const left = [...site.store.rows('oauth').values()].filter(({ model }) => model === 'Grant');
+  t.equal(left.length, 1, 'no grant is left but the one in use');
 });
