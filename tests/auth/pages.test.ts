@@ -50,7 +50,7 @@ for (const url of [PUBLIC, 'http://127.0.0.1:7420']) {
       t.notMatch(policy, /unsafe|script-src/);
       t.equal(headers.get('x-frame-options'), 'DENY');
       t.equal(headers.get('x-content-type-options'), 'nosniff');
-      t.equal(headers.get('referrer-policy'), 'no-referrer');
+      t.equal(headers.get('referrer-policy'), 'same-origin');
       t.match(headers.get('cache-control'), 'no-store');
       t.equal(headers.has('strict-transport-security'), url === PUBLIC);
       t.notMatch(text, /<script|\son\w+=|style="|src=/i);

@@ -154,7 +154,10 @@ export class Browser {
     }
     for (const [name, value] of Object.entries(fields)) for (const each of [value].flat()) filled.append(name, each);
     filled.append(button, step);
-    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: this.site.url };
+    // As browsers do: a page that hides where it is hides it from its own forms' target too.
+    const isHidden = page.response.headers.get('referrer-policy') === 'no-referrer';
+    const origin = isHidden ? 'null' : this.site.url;
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin };
     return this.open(action, { method: 'POST', headers, body: String(filled) });
   }
 

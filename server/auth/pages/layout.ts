@@ -46,7 +46,8 @@ export function browserHeaders(isSecure: boolean, formTargets: readonly string[]
     'content-security-policy': policy.join('; '),
     'x-frame-options': 'DENY',
     'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
+    // Not `no-referrer`: browsers would then send our own forms with the origin `null`.
+    'referrer-policy': 'same-origin',
     'cross-origin-opener-policy': 'same-origin',
     'cache-control': 'no-store',
     ...(isSecure && { 'strict-transport-security': 'max-age=31536000' }),
@@ -86,6 +87,6 @@ ${body}
 export function redirect(to: string, headers: Headers = new Headers()): Response {
   headers.set('location', to);
   headers.set('cache-control', 'no-store');
-  headers.set('referrer-policy', 'no-referrer');
+  headers.set('referrer-policy', 'same-origin');
   return new Response(null, { status: 303, headers });
 }

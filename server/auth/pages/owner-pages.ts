@@ -46,9 +46,14 @@ export async function tryLogin(
   return { headers: visit.loginHeaders(await owner.startSession(visit.browser), ports.ids) };
 }
 
+/** There is one account only; password managers want to know its name. */
+const ACCOUNT = html`<label>Account
+<input type="text" name="account" value="owner" autocomplete="username" readonly></label>`;
+
 export function loginForm(visit: Visit, action: string): Html {
   return html`<form method="post" action="${action}">
 ${visit.hidden}
+${ACCOUNT}
 <label>Password of this relay's owner
 <input type="password" name="password" autocomplete="current-password" required autofocus></label>
 <button type="submit" name="step" value="login">Log in</button>
@@ -91,6 +96,7 @@ export async function setupPage(visit: Visit, parts: PageParts): Promise<Shown> 
 <form method="post" action="${PATHS.setup}">
 ${visit.hidden}
 <input type="hidden" name="token" value="${token}">
+${ACCOUNT}
 <label>Password, at least 12 characters
 <input type="password" name="password" autocomplete="new-password" minlength="12" maxlength="256" required autofocus></label>
 <label>The same again
