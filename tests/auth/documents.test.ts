@@ -115,6 +115,7 @@ t.test('the fetch of a document reaches nothing on this machine or its network',
   for (const host of [`127.0.0.1:${port}`, `client.example:${port}`]) {
     await t.rejects(fetchDocument(`https://${host}/x`, { signal }), /no place in the public/, host);
   }
+  await t.rejects(fetchDocument('https://localhost/x', { signal }), /no place in the public/, 'by its usual name');
   await t.rejects(fetchDocument('http://client.example/x', { signal }), /no place in the public/, 'not in the open');
   await t.rejects(lying('https://client.example/x', { signal }), /no place in the public/, 'a name that leads here');
   t.strictSame(asked, ['client.example']);
