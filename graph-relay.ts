@@ -12,7 +12,7 @@ import { desktopCommand } from './desktop-agent/cli.ts';
 import manifest from './package.json' with { type: 'json' };
 import { RelayError } from './protocol/errors.ts';
 import { EXIT_CODES, ExitError } from './protocol/host/exit-codes.ts';
-import { serverCommand, tokenCommand } from './server/cli.ts';
+import { ownerCommand, serverCommand, tokenCommand } from './server/cli.ts';
 
 nodeModule.enableCompileCache?.();
 
@@ -22,6 +22,7 @@ const program = new Command('graph-relay')
   .addCommand(startCommand())
   .addCommand(serverCommand())
   .addCommand(tokenCommand())
+  .addCommand(ownerCommand())
   .addCommand(desktopCommand())
   .addCommand(benchCommand());
 endWithOurCodes(program);

@@ -31,10 +31,12 @@ export function desktopCommand(): Command {
     .addHelpText(
       'after',
       `
-The token comes from GRAPH_RELAY_TOKEN, or from the file desktop/token in the data folder.
+A desktop is let in by its login ("graph-relay desktop login"), or by a token in GRAPH_RELAY_TOKEN or in the file
+desktop/token in the data folder.
 Without --agent-command, agents are answered by a script that only echoes.
 
 Examples:
+  graph-relay desktop login --relay https://relay.example
   graph-relay desktop --relay https://relay.example --agent-command "claude -p"
   graph-relay desktop sessions
   graph-relay desktop share hello --project home
@@ -83,6 +85,13 @@ function addSharingCommands(desktop: Command): void {
 
 /** How the desktop is, its way to the relay, and its machine. */
 function addStateCommands(desktop: Command): void {
+  desktop
+    .command('login')
+    .description('pair this desktop: shows a code that the owner of the relay confirms in a browser')
+    .option('--name <name>', "what the owner sees as this desktop's name (default: the machine's)")
+    .action(async (_options, command: Command) =>
+      (await import('./login/login-command.ts')).loginDesktop(withRelay(command.optsWithGlobals())),
+    );
   desktop
     .command('doctor')
     .description('measure the way to the relay: which transport works, and what a proxy cuts (25 seconds)')

@@ -11,6 +11,9 @@ import { pause } from '../protocol/waiting.ts';
 import type { Dialer } from './ports.ts';
 import type { Dialers } from './transports.ts';
 
+/** The dialer learns from the second of two cuts that are alike, and asks for signs of life in the third. */
+const ATTEMPTS_AFTER_CUT = 2;
+
 /** Round trips that are measured: enough for a median, few enough for a slow link. */
 const TRIPS = 7;
 /** What is held side by side. The longest is as long as a real hold gets. */
@@ -140,9 +143,14 @@ async function measureSocket(options: MeasureOptions): Promise<SocketReport> {
   if (failure !== null) return { trips, failure, silence: null };
   const { failure: cut } = await probeHold(websocket, HOLDS_MS[0], options);
   if (cut === null) return { trips, failure, silence: 'lives' };
-  // The dialer has learned from the cut, and asks for signs of life more often now.
-  const again = await probeHold(websocket, Math.min(HOLDS_MS[0], Math.round(cut.after_ms * 3)), options);
-  return { trips, failure, silence: again.failure === null ? 'needs signs of life' : 'is cut' };
+  const askedMs = Math.min(HOLDS_MS[0], Math.round(cut.after_ms * 3));
+  for (let attempt = 0; attempt < ATTEMPTS_AFTER_CUT; attempt++) {
+    // A connection that never brought anything teaches nothing by its end.
+    await probeHold(websocket, 0, options);
+    const again = await probeHold(websocket, askedMs, options);
+    if (again.failure === null) return { trips, failure, silence: 'needs signs of life' };
+  }
+  return { trips, failure, silence: 'is cut' };
 }
 
 function failureOf(error: unknown): Failure {

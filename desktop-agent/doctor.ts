@@ -1,10 +1,10 @@
 /** `graph-relay desktop doctor`: measures the path, says what it means, and exits by it. */
 import { EXIT_CODES } from '../protocol/host/exit-codes.ts';
+import { createProcessLog } from '../protocol/host/logging.ts';
 import { dataDirectory } from '../protocol/host/process.ts';
 import { systemClock } from '../protocol/host/system-ports.ts';
 import { note, print } from '../protocol/host/terminal.ts';
 import type { Clock } from '../protocol/ports.ts';
-import { readToken } from './desktop-token.ts';
 import { createDialers } from './dialer/dialers.ts';
 import { createHttpClient } from './dialer/http-client.ts';
 import { createOpenSocket } from './dialer/open-socket.ts';
@@ -13,6 +13,7 @@ import { trustAlso } from './dialer/trust.ts';
 import { measurePath, type PathReport } from './doctor-measure.ts';
 import { doctorText } from './doctor-text.ts';
 import { judgePath, type Verdict } from './doctor-verdict.ts';
+import { openAccess } from './login/desktop-access.ts';
 
 export interface DoctorOptions {
   readonly relay: string;
@@ -31,9 +32,13 @@ export interface DoctorReport {
 
 export async function runDoctor({ relay, data, ca, json = false }: DoctorOptions): Promise<void> {
   trustAlso(ca);
-  const token = await readToken(dataDirectory(data, 'desktop'));
+  const client = createHttpClient({ clock: systemClock, environment: process.env });
+  const log = createProcessLog({ component: 'doctor', level: 'warn', terminal: true, fd: 2 });
+  const directory = dataDirectory(data, 'desktop');
+  const access = await openAccess({ directory, relay, client, clock: systemClock, log });
+  await access.ready();
   if (!json) note('Measuring the way to the relay. This takes about 25 seconds.');
-  const report = await examine({ relay, token, environment: process.env, clock: systemClock });
+  const report = await examine({ relay, token: access.token(), environment: process.env, clock: systemClock });
   print(json ? JSON.stringify(report) : doctorText(report));
   process.exitCode = exitCodeOf(report);
 }

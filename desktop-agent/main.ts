@@ -7,9 +7,9 @@ import type { LogLevel } from '../protocol/host/log-levels.ts';
 import { createProcessLog } from '../protocol/host/logging.ts';
 import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest } from '../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
+import { note } from '../protocol/host/terminal.ts';
 import type { Ports } from '../protocol/ports.ts';
 import { createAgent } from './agent.ts';
-import { readToken } from './desktop-token.ts';
 import { createDialers } from './dialer/dialers.ts';
 import { createHttpClient } from './dialer/http-client.ts';
 import { openSocket } from './dialer/open-socket.ts';
@@ -21,6 +21,8 @@ import { createScriptedProvider } from './engine/providers/scripted.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
+import { openAccess } from './login/desktop-access.ts';
+import { LOGIN_ENDED } from './login/oauth-calls.ts';
 import type { ModeName } from './modes.ts';
 import { rehearseDesktop } from './rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
@@ -54,7 +56,8 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
   trustAlso(options.ca);
   const directory = dataDirectory(options.data, 'desktop');
-  const token = await readToken(directory);
+  const client = createHttpClient({ clock: systemClock, environment: process.env });
+  const access = await openAccess({ directory, relay: options.relay, client, clock: systemClock, log });
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
   const folder = await graphFolder(options);
   const library = new FolderLibrary({ folder, store, ports });
@@ -62,13 +65,10 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   try {
     await library.scan();
     await rehearseDesktop(ports);
-    const dialers = createDialers({
-      url: options.relay,
-      token: () => token,
-      clock: systemClock,
-      ...createHttpClient({ clock: systemClock, environment: process.env }),
-      open: openSocket,
-    });
+    const { token } = access;
+    const dialers = access.keeping(
+      createDialers({ url: options.relay, token, clock: systemClock, ...client, open: openSocket }),
+    );
     const engine = createEngine({ ports, provider: providerOf(options.agentCommand) });
     const agent = createAgent({
       ports,
@@ -98,6 +98,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     local.close();
     local.closeIdleConnections();
     if (end !== 'stopped') process.exitCode = EXIT_CODES[end];
+    if (end === 'unauthorized') note(agent.snapshot().trouble ?? LOGIN_ENDED);
   } finally {
     stopWatching();
     library.close();

@@ -34,18 +34,21 @@ export interface AgentCallsOptions {
   readonly dispatcher: Dispatcher;
   /** Calls that wait for news of a run, by agent. */
   readonly waits: HeldRequests;
+  /** Agents that the owner has removed since the relay started; a call of theirs may still be on its way. */
+  readonly endedAgents: ReadonlySet<string>;
   readonly draining: Draining;
   readonly limits: RelayLimits;
 }
 
 export function createAgentCalls(options: AgentCallsOptions): AgentApi {
-  const { commands, desktops, dispatcher, draining, store, waits } = options;
+  const { commands, desktops, dispatcher, draining, endedAgents, store, waits } = options;
   const { clock } = options.ports;
   const evidence = new RunEvidence({ ...options, clock });
   const views = new RunViews({ ...options, clock, evidence });
   const starts = new RunStart(options);
 
   async function listSessions(agent: AgentPrincipal, request: { project_id: string | undefined; limit: number }) {
+    refuseEnded(agent);
     const projectId = request.project_id ?? onlyProject(agent);
     if (!agent.projects.includes(projectId)) {
       throw new AgentError(`Project not found or access removed: ${projectId}. ${projectsHint(agent)}`);
@@ -64,6 +67,7 @@ export function createAgentCalls(options: AgentCallsOptions): AgentApi {
   }
 
   async function runSession(agent: AgentPrincipal, request: RunRequest): Promise<RunTicket> {
+    refuseEnded(agent);
     const { row, replayed, identicalWaiting } = starts.start(agent, request);
     const asOf = commands.get(row.commandId) ?? row;
     await store.synced();
@@ -71,10 +75,15 @@ export function createAgentCalls(options: AgentCallsOptions): AgentApi {
     return { ...(await views.of(asOf)), replayed, ...hint };
   }
 
+  function refuseEnded({ agentId }: AgentPrincipal): void {
+    if (endedAgents.has(agentId)) throw new AgentError('The owner has removed the access of this client.');
+  }
+
   /** The agent's own run. Another agent's cannot be told from one that never was. */
   function own(agent: AgentPrincipal, commandId: string): CommandRow {
     const row = commands.get(commandId);
-    if (row === null || row.agentId !== agent.agentId || !agent.projects.includes(row.projectId)) {
+    const isOwn = row !== null && row.agentId === agent.agentId && !endedAgents.has(agent.agentId);
+    if (!isOwn || !agent.projects.includes(row.projectId)) {
       throw new AgentError(RUN_NOT_FOUND);
     }
     return row;

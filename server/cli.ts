@@ -31,6 +31,7 @@ export function serverCommand(): Command {
     .option('--data <folder>', 'where the state is kept (or GRAPH_RELAY_DATA; default .graph-relay)')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <number>', 'port to listen on; 0 takes any free one', parsePort, DEFAULT_PORT)
+    .option('--public-url <url>', 'what the relay is called from outside, behind a proxy (or GRAPH_RELAY_PUBLIC_URL)')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'))
     .optionsGroup('Limits, as options or variables of the environment:');
   for (const option of ownerLimitOptions()) server.addOption(option);
@@ -51,6 +52,16 @@ export function serverCommand(): Command {
       (await import('./status-command.ts')).showStatus(command.optsWithGlobals<StatusOptions>()),
     );
   return server;
+}
+
+export function ownerCommand(): Command {
+  const owner = new Command('owner').description('the owner of the relay, who allows agents and desktops in a browser');
+  owner
+    .command('link')
+    .description('print a one-time link to choose the password: of the first owner, or a new one')
+    .option('--data <folder>', 'the data folder of the relay (or GRAPH_RELAY_DATA)')
+    .action(async (options: ListOptions) => (await import('./owner-commands.ts')).printOwnerLink(options));
+  return owner;
 }
 
 export function tokenCommand(): Command {

@@ -88,10 +88,11 @@ export class Dispatcher {
     const watcher = new Hold<void>({ clock: this.#clock, ...hold, empty: () => undefined });
     const watchers = getOrMake(this.#watchers, commandId, () => new Set<Hold<void>>());
     watchers.add(watcher);
-    void watcher.answer.then(() => {
+    const forget = () => {
       watchers.delete(watcher);
       if (watchers.size === 0 && this.#watchers.get(commandId) === watchers) this.#watchers.delete(commandId);
-    });
+    };
+    watcher.answer.then(forget, forget);
     return watcher;
   }
 

@@ -15,13 +15,20 @@ const HEADERS_MS = 80_000;
 /** A request has to arrive whole within this; an answer may take as long as its hold. */
 const REQUEST_MS = 120_000;
 
+/** Who sent a request, as far as the socket tells. */
+export interface SocketPeer {
+  readonly address: string;
+}
+
 export async function listenHttp(
-  handler: (request: Request) => Promise<Response>,
+  handler: (request: Request, peer: SocketPeer) => Promise<Response>,
   at: { host: string; port: number },
 ): Promise<{ server: Server; url: string }> {
   const server = createServer(
     { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS },
-    getRequestListener(handler, { overrideGlobalObjects: false }),
+    getRequestListener((request, { incoming }) => handler(request, { address: incoming.socket.remoteAddress ?? '' }), {
+      overrideGlobalObjects: false,
+    }),
   );
   await new Promise<void>((done, failed) => {
     server.once('error', failed);

@@ -1,4 +1,4 @@
-/** What the owner's command line may ask of the running relay: tokens, and how it is. Served on the local socket only. */
+/** What the owner's command line may ask of the running relay: tokens, how it is, and a link to become its owner. On the local socket only. */
 import { z } from 'zod';
 import { localTrpc } from '../protocol/host/local-calls.ts';
 import { answering } from '../protocol/trpc-errors.ts';
@@ -23,6 +23,7 @@ export interface RelayStatus {
 export interface RunningRelay {
   readonly url: string;
   readonly snapshot: Relay['snapshot'];
+  readonly ownerLink: () => string | null;
 }
 
 export interface RelayAdmin {
@@ -37,6 +38,8 @@ export interface RelayAdmin {
   }): Promise<{ token: string; row: ShownToken }>;
   listTokens(): Promise<ShownToken[]>;
   revokeToken(idOrName: string): Promise<ShownToken | null>;
+  /** A new one-time link to the page where the owner's password is chosen; null where there are no logins. */
+  ownerLink(): Promise<string | null>;
 }
 
 export function createRelayAdmin(access: Access, running: RunningRelay | null): RelayAdmin {
@@ -53,6 +56,7 @@ export function createRelayAdmin(access: Access, running: RunningRelay | null): 
       const row = await access.revokeToken(idOrName);
       return row === null ? null : shown(row);
     },
+    ownerLink: async () => running?.ownerLink() ?? null,
   };
 }
 
@@ -74,6 +78,7 @@ export function createRelayLocalRouter(admin: RelayAdmin) {
     status: procedure.mutation(() => answering(admin.status())),
     createToken: procedure.input(tokenRequestSchema).mutation(({ input }) => answering(admin.createToken(input))),
     listTokens: procedure.mutation(() => answering(admin.listTokens())),
+    ownerLink: procedure.mutation(() => answering(admin.ownerLink())),
     revokeToken: procedure.input(z.string()).mutation(({ input }) => answering(admin.revokeToken(input))),
   });
 }

@@ -7,6 +7,7 @@ import { createProcessLog } from '../protocol/host/logging.ts';
 import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest } from '../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
 import type { Log, LogFields } from '../protocol/ports.ts';
+import { prepareAuthorization } from './auth/opening.ts';
 import type { ServerSocket } from './desktop-sockets.ts';
 import { listenHttp } from './http-server.ts';
 import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
@@ -20,6 +21,8 @@ export interface ServerOptions {
   readonly data: string | undefined;
   readonly host: string;
   readonly port: number;
+  /** What the relay is called from outside, where that is not where it listens. */
+  readonly publicUrl?: string | undefined;
   readonly logLevel: LogLevel;
   /** The owner's own numbers. */
   readonly limits: Partial<RelayLimits>;
@@ -41,19 +44,26 @@ export async function runServer(options: ServerOptions, observer: ServerObserver
   const directory = dataDirectory(options.data, 'server');
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
   const ports = { clock, random: systemRandom, ids: systemIds, log: observer === null ? log : observed(log, observer) };
-  const relay = createRelay({ ports, store, limits: options.limits });
+  const opening = await prepareAuthorization({ ports, store, publicUrl: options.publicUrl }).catch(async (error) => {
+    await store.close();
+    throw error;
+  });
+  const authorization = opening && { authorization: opening.authorization };
+  const relay = createRelay({ ports, store, limits: options.limits, ...authorization });
   try {
     await rehearseServer(ports);
     const { server, url } = await listenHttp(relay.fetch, options);
     handleUpgrades(server, {
-      desktopOf: relay.access.desktopOf,
+      desktopOf: relay.desktopOf,
       draining: relay.draining,
       accept(socket, desktopId) {
         observer?.socket(socket);
         relay.acceptSocket(socket, desktopId);
       },
     });
-    const admin = createRelayAdmin(relay.access, { url, snapshot: relay.snapshot });
+    await opening?.open(url);
+    const ownerLink = () => opening?.authorization.setupLink() ?? null;
+    const admin = createRelayAdmin(relay.access, { url, snapshot: relay.snapshot, ownerLink });
     const handler = localHandler(createRelayLocalRouter(admin));
     const local = await serveLocal(localSocketPath(directory), handler).catch((error: unknown) => {
       server.close();

@@ -6,7 +6,8 @@
 import type { CallContext, RelayHandlers } from '../protocol/api.ts';
 import { asRelayError, type RelayError } from '../protocol/errors.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
-import type { AgentApi } from './agent-api.ts';
+import { RUN_NOT_FOUND } from '../protocol/texts.ts';
+import { type AgentApi, AgentError } from './agent-api.ts';
 import { createAgentCalls } from './agent-calls.ts';
 import { CommandBook } from './command-book.ts';
 import { Deadlines } from './deadlines.ts';
@@ -37,6 +38,8 @@ export interface RelayCore {
   endHeld(desktopId: string, error: RelayError): void;
   /** The connection of this desktop is dead, and nobody said so. */
   fellSilent(desktopId: string): void;
+  /** The owner removed this agent: what it asked for a moment ago is refused too, and what it waits for ends. */
+  endAgent(agentId: string): void;
   /** Ends what is held and takes nothing new. */
   drain(): Promise<void>;
 }
@@ -52,6 +55,8 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
   const retention = new Retention({ clock, log, commands, limits });
   const held = new HeldRequests(limits.heldPerDesktop);
   const waits = new HeldRequests(limits.waitsPerAgent);
+  /** An id is never used again, and removals are few. */
+  const endedAgents = new Set<string>();
   const draining = new Draining({ ports, dispatcher, held, waits });
   logCommandLife(commands, log);
 
@@ -60,7 +65,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
   const desktopBooks = { ...books, hasProject, held };
 
   return {
-    agents: createAgentCalls({ ...books, waits, limits }),
+    agents: createAgentCalls({ ...books, waits, endedAgents, limits }),
     calls: loggingFaults(createDesktopCalls(desktopBooks), ports),
     plainCalls: createPlainCalls({ ...desktopBooks, leases }),
     draining: () => draining.begun,
@@ -69,6 +74,10 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
       held.failAllOf(desktopId, error);
     },
     fellSilent: (desktopId) => desktops.fellSilent(desktopId),
+    endAgent(agentId) {
+      endedAgents.add(agentId);
+      waits.failAllOf(agentId, new AgentError(RUN_NOT_FOUND));
+    },
     async drain() {
       deadlines.stop();
       retention.stop();

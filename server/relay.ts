@@ -9,6 +9,8 @@ import { RelayError } from '../protocol/errors.ts';
 import type { Ports, StateStore, StoreStatus } from '../protocol/ports.ts';
 import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
 import type { AgentApi } from './agent-api.ts';
+import type { Authorization, Peer } from './auth/authorization.ts';
+import { MCP_PATHS } from './auth/places.ts';
 import { type AcceptOptions, DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
 import { bearerOf, json, trpcErrorAnswer } from './http-answers.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
@@ -20,7 +22,10 @@ import type { RelayTables, TokenRow } from './rows.ts';
 import { createTrpcRoute, logged } from './trpc-route.ts';
 
 export interface Relay {
-  readonly fetch: (request: Request) => Promise<Response>;
+  /** `peer`: who is at the other end of the connection; limits count by it. */
+  readonly fetch: (request: Request, peer?: Peer) => Promise<Response>;
+  /** The desktop behind a token, however it came by it. */
+  readonly desktopOf: (bearer: string) => DesktopPrincipal | null;
   /** Takes over a WebSocket whose upgrade was granted to this desktop. */
   readonly acceptSocket: (socket: ServerSocket, desktopId: string, options?: AcceptOptions) => void;
   /** True once {@link Relay.drain} was called. */
@@ -42,48 +47,66 @@ export interface RelaySnapshot {
   readonly store: StoreStatus;
 }
 
-const MCP_PATHS: ReadonlySet<string> = new Set(['/mcp', '/mcp/', '/api/v1/external-mcp', '/api/v1/external-mcp/']);
+const NOBODY: Peer = { address: '' };
 
 export interface RelayOptions {
   readonly ports: Ports;
   readonly store: StateStore<RelayTables>;
   /** The owner's own numbers, where they differ. */
   readonly limits?: Partial<RelayLimits>;
+  /** Without it, tokens of the command line are the only way in. */
+  readonly authorization?: Authorization;
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { ports, store } = options;
+  const { ports, store, authorization } = options;
   const { clock, log } = ports;
   const limits: RelayLimits = { ...DEFAULT_LIMITS, ...options.limits };
   const core = createRelayCore({ ports, store, limits });
   const { agents, calls, draining } = core;
   const access = createAccess({ store, ports, onRevoked: endHeld });
+  authorization?.connections.onRemoved(({ kind, connectionId }) => endHeld({ kind, subjectId: connectionId }));
+  const agentOf = (bearer: string) => access.agentOf(bearer) ?? authorization?.agentOf(bearer) ?? null;
+  const knownDesktop = (bearer: string) => access.desktopOf(bearer) ?? authorization?.desktopOf(bearer) ?? null;
   const router = createRelayRouter(calls);
   const sockets = new DesktopSockets({ router, clock, log, times: limits, onSilent: core.fellSilent });
-  const mcp = createMcpEndpoint({ api: agents, authenticate: access.agentOf, log, clock, toldRuns: limits.toldRuns });
+  const mcp = createMcpEndpoint({
+    api: agents,
+    authenticate: agentOf,
+    resourceMetadata: (request) => authorization?.resourceMetadataOf(request) ?? null,
+    log,
+    clock,
+    toldRuns: limits.toldRuns,
+  });
   const trpc = createTrpcRoute({ router, authenticate: desktopOf, log });
   const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: desktopOf, log });
 
-  /** What a desktop has open ends with its token, so that nothing is offered to it any more. */
-  function endHeld({ kind, subjectId }: TokenRow): void {
-    if (kind !== 'desktop') return;
+  /** What somebody has open ends with their access: a desktop is offered nothing any more, an agent is told nothing. */
+  function endHeld({ kind, subjectId }: Pick<TokenRow, 'kind' | 'subjectId'>): void {
+    if (kind === 'agent') {
+      core.endAgent(subjectId);
+      return;
+    }
+    trpc.endOf(subjectId, unauthorized());
     core.endHeld(subjectId, unauthorized());
     sockets.closeOf(subjectId);
   }
 
   function desktopOf(request: Request): DesktopPrincipal {
     const bearer = bearerOf(request.headers.get('authorization'));
-    const desktop = access.desktopOf(bearer);
-    if (desktop === null) throw access.agentOf(bearer) === null ? unauthorized() : notADesktop();
+    const desktop = knownDesktop(bearer);
+    if (desktop === null) throw agentOf(bearer) === null ? unauthorized() : notADesktop();
     return desktop;
   }
 
-  async function route(request: Request): Promise<Response> {
+  async function route(request: Request, peer: Peer): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (pathname.startsWith(`${TRPC_PATH}/`)) return trpc(request);
+    if (pathname.startsWith(`${TRPC_PATH}/`)) return trpc.fetch(request);
     if (MCP_PATHS.has(pathname)) return mcp.fetch(request);
     const plain = plainRoutes(request, pathname);
     if (plain !== null) return plain;
+    const authorized = authorization?.fetch(request, peer) ?? null;
+    if (authorized !== null) return authorized;
     if (pathname === '/openapi.json') return json(200, openApiDocument());
     if (pathname === '/healthz') return json(200, { status: 'ok' });
     if (pathname === '/readyz') return readiness();
@@ -98,15 +121,16 @@ export function createRelay(options: RelayOptions): Relay {
     return writable ? json(200, { status: 'ready' }) : json(503, { status: 'store-unavailable', reason });
   }
 
-  async function fetch(request: Request): Promise<Response> {
+  async function fetch(request: Request, peer: Peer = NOBODY): Promise<Response> {
     try {
-      return await route(request);
+      return await route(request, peer);
     } catch (error) {
       return trpcErrorAnswer(logged(error, log));
     }
   }
 
   async function drain(): Promise<void> {
+    authorization?.stop();
     await core.drain();
     // Also when the disk refuses: what waits for it is told so, and the desktops go elsewhere.
     try {
@@ -118,13 +142,13 @@ export function createRelay(options: RelayOptions): Relay {
 
   const acceptSocket: Relay['acceptSocket'] = (socket, desktopId, how) => sockets.accept(socket, desktopId, how);
   const snapshot = () => ({ limits, sockets: sockets.size, store: store.status() });
-  return { fetch, acceptSocket, draining, access, snapshot, agents, calls, drain };
+  return { fetch, desktopOf: knownDesktop, acceptSocket, draining, access, snapshot, agents, calls, drain };
 }
 
 function unauthorized(): RelayError {
   return new RelayError(
     'unauthorized',
-    'This desktop is not known here: its token is missing, wrong or revoked. Make one with `graph-relay token create --desktop NAME`.',
+    'This desktop is not known here: its token is missing, wrong or revoked. Run `graph-relay desktop login` on it, or make a token with `graph-relay token create --desktop NAME`.',
   );
 }
 

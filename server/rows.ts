@@ -62,11 +62,75 @@ export interface TokenRow {
   readonly createdAt: number;
 }
 
+/** One thing that the authorization server remembers: a client, a grant, a code, a token, a session. */
+export interface OAuthRow {
+  readonly model: string;
+  /** As the authorization server gave it, but without its id: most ids are secrets, and the row's id is made of its hash. */
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Null for what does not expire by itself. */
+  readonly expiresAt: number | null;
+  /** When a code or a refresh token was used up. */
+  readonly consumedAt: number | null;
+}
+
+/** Who was let in by the owner's consent: an agent or a desktop. It lives as long as its grant. */
+export interface ConnectionRow {
+  readonly connectionId: string;
+  readonly kind: 'agent' | 'desktop';
+  readonly grantId: string;
+  readonly clientId: string;
+  /** What the client calls itself. Nobody has checked that. */
+  readonly clientName: string;
+  /** What the owner calls it. */
+  readonly name: string;
+  /** Projects that an agent may use; empty for a desktop. */
+  readonly projects: readonly string[];
+  readonly scopes: readonly string[];
+  readonly createdAt: number;
+}
+
+export interface OwnerRow {
+  readonly ownerId: string;
+  readonly password: PasswordHash;
+  readonly createdAt: number;
+}
+
+/** A password as scrypt made it, with the parameters that it was made with. Bytes are in base64url. */
+export interface PasswordHash {
+  readonly kdf: 'scrypt';
+  readonly cost: number;
+  readonly blockSize: number;
+  readonly parallelization: number;
+  readonly salt: string;
+  readonly hash: string;
+}
+
+/** A browser in which the owner is logged in; its row id is the SHA-256 of what its cookie holds. */
+export interface OwnerSessionRow {
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  /** What the browser called itself, for the list of sessions. */
+  readonly browser: string;
+}
+
 export type RelayTables = {
   command: CommandRow;
   desktop: DesktopRow;
   project: ProjectRow;
   token: TokenRow;
+  oauth: OAuthRow;
+  connection: ConnectionRow;
+  owner: OwnerRow;
+  owner_session: OwnerSessionRow;
 };
 
-export const RELAY_TABLES = ['command', 'desktop', 'project', 'token'] as const;
+export const RELAY_TABLES = [
+  'command',
+  'desktop',
+  'project',
+  'token',
+  'oauth',
+  'connection',
+  'owner',
+  'owner_session',
+] as const;

@@ -72,6 +72,7 @@ async function withAdmin<T>(data: string | undefined, use: (admin: RelayAdmin) =
     createToken: (request) => client.createToken.mutate(request),
     listTokens: () => client.listTokens.mutate(),
     revokeToken: (idOrName) => client.revokeToken.mutate(idOrName),
+    ownerLink: () => client.ownerLink.mutate(),
   };
   try {
     return await use(remote);

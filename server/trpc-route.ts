@@ -1,9 +1,12 @@
 /**
  * The desktop's calls over tRPC and HTTP: token, version and bound of the body, before tRPC sees the request.
+ *
+ * Owns which calls are being answered, so that all of a desktop's end when it is removed.
  */
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { type CallContext, type createRelayRouter, TRPC_PATH } from '../protocol/api.ts';
-import { asRelayError } from '../protocol/errors.ts';
+import { getOrMake } from '../protocol/collections.ts';
+import { asRelayError, type RelayError } from '../protocol/errors.ts';
 import { BODY_BYTES } from '../protocol/limits.ts';
 import type { Log } from '../protocol/ports.ts';
 import { PROTOCOL_HEADER, refuseUnservedVersion, SERVED_VERSIONS } from '../protocol/versions.ts';
@@ -17,21 +20,81 @@ export interface TrpcRouteOptions {
   readonly log: Log;
 }
 
-export function createTrpcRoute({ router, authenticate, log }: TrpcRouteOptions) {
+export interface TrpcRoute {
+  fetch(request: Request): Promise<Response>;
+  /** Ends whatever this desktop has open here, held or still on its way to be held: it may not come in any more. */
+  endOf(desktopId: string, error: RelayError): void;
+}
+
+export function createTrpcRoute({ router, authenticate, log }: TrpcRouteOptions): TrpcRoute {
+  const open = new OpenCalls();
+
   async function answer(request: Request): Promise<Response> {
     const { desktopId } = authenticate(request);
-    refuseUnservedVersion(request.headers.get(PROTOCOL_HEADER), SERVED_VERSIONS);
-    const req = await boundedRequest(request, BODY_BYTES);
-    const context: CallContext = { desktopId, transport: transportOf(request), signal: req.signal };
-    const response = await fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
-    response.headers.set('content-type', JSON_TYPE);
-    return response;
+    const call = open.begin(desktopId, request.signal);
+    try {
+      refuseUnservedVersion(request.headers.get(PROTOCOL_HEADER), SERVED_VERSIONS);
+      const req = await boundedRequest(request, BODY_BYTES);
+      const context: CallContext = { desktopId, transport: transportOf(request), signal: call.signal };
+      const response = await fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
+      if (call.refusal !== null) throw call.refusal;
+      response.headers.set('content-type', JSON_TYPE);
+      return response;
+    } finally {
+      call.over();
+    }
   }
 
-  return async (request: Request): Promise<Response> => {
+  async function fetch(request: Request): Promise<Response> {
     const response = await answer(request).catch((error) => trpcErrorAnswer(logged(error, log)));
     return withVersions(withRetryAfter(response), SERVED_VERSIONS);
-  };
+  }
+
+  return { fetch, endOf: (desktopId, error) => open.end(desktopId, error) };
+}
+
+/** A call that is being answered. */
+interface OpenCall {
+  /** Aborted when the caller has gone away, or may not be there any more. */
+  readonly signal: AbortSignal;
+  /** What it is answered with in place of its answer. */
+  readonly refusal: RelayError | null;
+  over(): void;
+}
+
+/** The calls of each desktop that are being answered. */
+class OpenCalls {
+  readonly #calls = new Map<string, Set<(error: RelayError) => void>>();
+
+  begin(desktopId: string, signal: AbortSignal): OpenCall {
+    const controller = new AbortController();
+    const gone = () => controller.abort();
+    signal.addEventListener('abort', gone, { once: true });
+    if (signal.aborted) gone();
+    let refusal: RelayError | null = null;
+    const refuse = (error: RelayError) => {
+      refusal = error;
+      controller.abort();
+    };
+    const calls = getOrMake(this.#calls, desktopId, () => new Set<(error: RelayError) => void>());
+    calls.add(refuse);
+    const over = () => {
+      signal.removeEventListener('abort', gone);
+      calls.delete(refuse);
+      if (calls.size === 0 && this.#calls.get(desktopId) === calls) this.#calls.delete(desktopId);
+    };
+    return {
+      signal: controller.signal,
+      get refusal() {
+        return refusal;
+      },
+      over,
+    };
+  }
+
+  end(desktopId: string, error: RelayError): void {
+    for (const refuse of [...(this.#calls.get(desktopId) ?? [])]) refuse(error);
+  }
 }
 
 /** A desktop of the plain contract says so; it is a report for people, nothing depends on it. */

@@ -74,7 +74,9 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'server/main.ts': ROOTS,
   'server/cli.ts': ROOTS,
   'server/token-commands.ts': ROOTS,
+  'server/owner-commands.ts': ROOTS,
   'server/http-server.ts': 'opens the socket and ends the process when it cannot',
+  'server/auth/opening.ts': 'takes the environment and speaks to the terminal',
   'server/local-api.ts': 'is served on the local socket only',
   'server/owner-limits.ts': 'options of the command line',
   'server/status-command.ts': ROOTS,
@@ -87,7 +89,9 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/rehearsal.ts': 'a throw-away desktop on a store in memory',
   'desktop-agent/engine/sandbox.ts': 'starts the worker thread',
   'desktop-agent/doctor.ts': ROOTS,
-  'desktop-agent/desktop-token.ts': 'reads the token and ends the process without one',
+  'desktop-agent/login/desktop-access.ts': 'reads the token and ends the process without one',
+  'desktop-agent/login/login-command.ts': ROOTS,
+  'desktop-agent/login/login-file.ts': 'writes the login as durably as the state',
   'desktop-agent/dialer/trust.ts': 'reads certificates and ends the process when it cannot',
 };
 

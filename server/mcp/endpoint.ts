@@ -7,9 +7,10 @@
 import { MCP_BODY_BYTES, TOLD_RUNS } from '../../protocol/limits.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
 import type { AgentApi } from '../agent-api.ts';
+import { ANY_ORIGIN, preflight } from '../auth/well-known.ts';
 import { markInexact } from '../exact-json.ts';
 import { readJsonBody } from './body.ts';
-import { type Authenticate, identify, refusalFor, toolCallsOf } from './gate.ts';
+import { type Authenticate, identify, refusalFor, toolCallsOf, wantsTokenForAll } from './gate.ts';
 import { LastTold } from './last-told.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RPC, refuse, withCharset } from './responses.ts';
@@ -19,6 +20,8 @@ export interface McpEndpointOptions {
   readonly api: AgentApi;
   /** The agent behind a token; null when there is none (any more). */
   readonly authenticate: Authenticate;
+  /** Where the client of this request reads how to get a token; null where tokens come from the command line only. */
+  readonly resourceMetadata?: (request: Request) => string | null;
   readonly clock: Clock;
   readonly log: Log;
   /** Runs of which is remembered what was told last; {@link TOLD_RUNS} when left out. */
@@ -35,6 +38,7 @@ export interface McpEndpoint {
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
   const { toldRuns = TOLD_RUNS } = options;
+  const { resourceMetadata = () => null } = options;
   const openCalls = new OpenCalls();
   const serve = createServing({ api, clock, log, version, openCalls, told: new LastTold(toldRuns) });
 
@@ -42,7 +46,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     const identity = identify(request, authenticate);
     const body = request.method === 'POST' ? await readJsonBody(request, maxBodyBytes) : null;
     const json = body !== null && 'json' in body ? body.json : null;
-    const refusal = refusalFor(identity, json);
+    const gate = { resourceMetadata: resourceMetadata(request), tokenForAll: wantsTokenForAll(request) };
+    const refusal = refusalFor(identity, json, gate);
     if (refusal !== null) return refusal;
     if (body === null) return refuseMethod();
     if ('refusal' in body) return refuse(body.refusal);
@@ -53,11 +58,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   }
 
   async function fetch(request: Request): Promise<Response> {
+    if (request.method === 'OPTIONS') return preflight('POST, OPTIONS');
     try {
-      return withCharset(await answer(request));
+      return readable(withCharset(await answer(request)));
     } catch (error) {
       log.error('mcp.fault', { err: error });
-      return withCharset(refuseFault());
+      return readable(withCharset(refuseFault()));
     }
   }
 
@@ -66,6 +72,13 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
 
 function mayHold(body: unknown): boolean {
   return toolCallsOf(body).some(({ tool, input }) => tool?.mayHold(input));
+}
+
+/** A client in a browser may read the answer, and the challenge in it. What lets it in is its token, and no cookie. */
+function readable(response: Response): Response {
+  response.headers.set('access-control-allow-origin', ANY_ORIGIN['access-control-allow-origin']);
+  response.headers.set('access-control-expose-headers', 'WWW-Authenticate, MCP-Protocol-Version, Retry-After');
+  return response;
 }
 
 /** There are no sessions to listen on or to end. */

@@ -54,14 +54,28 @@ function toolNamed(name: unknown): Tool | undefined {
   return typeof name === 'string' ? TOOLS.get(name) : undefined;
 }
 
+export interface GateOptions {
+  /** Where a client reads how to get a token; null where there is no authorization server. */
+  readonly resourceMetadata: string | null;
+  /** Nothing at all is answered without a token: some clients ask their owner to log in only then. */
+  readonly tokenForAll: boolean;
+}
+
 /** The refusal of this message from this caller; null when it may pass. */
-export function refusalFor(identity: Identity, body: unknown): Response | null {
-  if (identity.kind === 'rejected') return refuseToken(body);
+export function refusalFor(identity: Identity, body: unknown, options: GateOptions): Response | null {
+  const { resourceMetadata } = options;
+  if (identity.kind === 'rejected') return refuseToken(body, resourceMetadata);
   const calls = toolCallsOf(body);
+  if (identity.kind === 'anonymous' && options.tokenForAll) return askForToken(body, resourceMetadata);
   if (calls.length === 0) return null;
-  if (identity.kind === 'anonymous') return askForToken(body);
+  if (identity.kind === 'anonymous') return askForToken(body, resourceMetadata);
   const lacking = calls.some(({ tool }) => tool !== undefined && !allows(identity.agent, tool.scope));
-  return lacking ? refuseScope(body) : null;
+  return lacking ? refuseScope(body, resourceMetadata) : null;
+}
+
+/** The second address, for clients that take an open answer for "no login needed". */
+export function wantsTokenForAll(request: Request): boolean {
+  return new URL(request.url).searchParams.get('auth') === 'required';
 }
 
 /** Who may run may read. */
@@ -69,41 +83,42 @@ function allows({ scopes }: AgentPrincipal, needed: AgentScope): boolean {
   return scopes.includes(needed) || scopes.includes('osfoundry:run');
 }
 
-function askForToken(body: unknown): Response {
+function askForToken(body: unknown, metadata: string | null): Response {
   return refuse({
     status: 401,
     code: RPC.http,
-    message: 'Calling a tool needs an access token. Send it in the header "Authorization: Bearer <token>".',
+    message: 'This needs an access token. Send it in the header "Authorization: Bearer <token>".',
     id: requestIdOf(body),
-    headers: { 'www-authenticate': challenge({}) },
+    headers: { 'www-authenticate': challenge({}, metadata) },
   });
 }
 
-function refuseToken(body: unknown): Response {
+function refuseToken(body: unknown, metadata: string | null): Response {
   const message = 'The access token is not valid: it is unknown, or it was revoked.';
   return refuse({
     status: 401,
     code: RPC.http,
     message: `${message} Ask the owner for a new one.`,
     id: requestIdOf(body),
-    headers: { 'www-authenticate': challenge({ error: 'invalid_token', error_description: message }) },
+    headers: { 'www-authenticate': challenge({ error: 'invalid_token', error_description: message }, metadata) },
   });
 }
 
-function refuseScope(body: unknown): Response {
+function refuseScope(body: unknown, metadata: string | null): Response {
   const message = 'The access token does not allow this tool.';
   return refuse({
     status: 403,
     code: RPC.http,
     message: `${message} Ask the owner for one with the scopes ${ALL_SCOPES.join(' and ')}.`,
     id: requestIdOf(body),
-    headers: { 'www-authenticate': challenge({ error: 'insufficient_scope', error_description: message }) },
+    headers: { 'www-authenticate': challenge({ error: 'insufficient_scope', error_description: message }, metadata) },
   });
 }
 
-/** RFC 6750. `resource_metadata` belongs here as soon as there is an authorization server to point at. */
-function challenge(parameters: Readonly<Record<string, string>>): string {
-  const all = { realm: 'graph-relay', ...parameters, scope: ALL_SCOPES.join(' ') };
+/** RFC 6750, and RFC 9728 for where to get a token. */
+function challenge(parameters: Readonly<Record<string, string>>, metadata: string | null): string {
+  const place = metadata === null ? {} : { resource_metadata: metadata };
+  const all = { realm: 'graph-relay', ...parameters, ...place, scope: ALL_SCOPES.join(' ') };
   return `Bearer ${Object.entries(all)
     .map(([name, value]) => `${name}="${value}"`)
     .join(', ')}`;

@@ -182,7 +182,10 @@ function makeCertificates(folder: string) {
 async function startTls(t: Test, certificates: { key: Buffer; cert: Buffer }) {
   const rig = await startRelay(t);
   const { relay } = rig;
-  const server = createHttpsServer(certificates, getRequestListener(relay.fetch, { overrideGlobalObjects: false }));
+  const server = createHttpsServer(
+    certificates,
+    getRequestListener((request) => relay.fetch(request), { overrideGlobalObjects: false }),
+  );
   handleUpgrades(server as never, {
     desktopOf: relay.access.desktopOf,
     draining: relay.draining,

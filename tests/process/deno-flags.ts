@@ -11,7 +11,8 @@
  * - `--allow-sys`: pino asks for `hostname` when it is loaded; it is in no line of our log. The desktop looks at
  *   `networkInterfaces` to see that it is in another network.
  *
- * `--allow-run=PROGRAM` comes on top when the desktop is started with `--agent-command PROGRAM`.
+ * `--allow-env` without a list comes in place of the relay's for logins: a library of the authorization server lists all
+ * variables. `--allow-run=PROGRAM` comes on top when the desktop is started with `--agent-command PROGRAM`.
  */
 import { join } from 'node:path';
 

@@ -6,7 +6,9 @@
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { connect } from '../auth/support.ts';
 import { DENO, denoVersion, skipWithoutDeno } from '../support/deno-program.ts';
+import { becomeOwner } from './browser.ts';
 import { type DenoPlaces, denoDesktopFlags, denoServerFlags } from './deno-flags.ts';
 import { graphSource, McpCaller, makeToken, shareOnline, startWorld, writeGraph } from './relay-world.ts';
 import { COMMAND, expectProcesses, LIGHT, launch, type Running, run, tempFolder } from './support.ts';
@@ -103,6 +105,20 @@ t.test('a Deno desktop and a Node relay understand each other', { skip }, async 
   const { command_id } = await world.agent.start(session, { a: 40, b: 2 });
   t.equal((await world.agent.end(command_id)).result, 42);
   t.same(await desktop.end('SIGINT'), { code: 0, signal: null });
+});
+
+t.test('with all variables to be seen, logins work under Deno; without, tokens do', { skip }, async (t) => {
+  const places = await newPlaces(t);
+  const url = `http://${places.address}`;
+  const closed = await startDeno(t, serverArgs(places), { ready: 'server.listening' });
+  t.match(await closed.line('authorization.closed'), { reason: /--allow-env/ });
+  t.equal((await fetch(`${url}/.well-known/oauth-authorization-server`)).status, 404);
+  await closed.end('SIGTERM');
+  const args = serverArgs(places).map((arg) => (arg.startsWith('--allow-env') ? '--allow-env' : arg));
+  const relay = await startDeno(t, args, { ready: 'server.listening' });
+  const browser = await becomeOwner(t, { process: relay, url });
+  const { tokens } = await connect(browser.site, browser);
+  t.same((await new McpCaller(url, tokens.access_token).sessions()).sessions, []);
 });
 
 t.test('a second relay under Deno on the same data folder is refused', { skip }, async (t) => {

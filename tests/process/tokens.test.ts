@@ -74,7 +74,10 @@ t.test('--help of each command shows its use and ends with 0', async (t) => {
     ['token', 'create'],
     ['token', 'list'],
     ['token', 'revoke'],
+    ['owner'],
+    ['owner', 'link'],
     ['desktop'],
+    ['desktop', 'login'],
     ...['sessions', 'projects', 'share', 'unshare', 'status'].map((each) => ['desktop', each]),
   ];
   const ends = await Promise.all(commands.map((command) => run(t, [...command, '--help'])));

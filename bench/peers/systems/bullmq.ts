@@ -22,7 +22,8 @@ export async function start(rig: Rig): Promise<Way> {
   const connection = { host: '127.0.0.1', port: redis.port };
   const queue = new Queue(QUEUE, { connection });
   rig.defer(() => queue.close());
-  const events = new QueueEvents(QUEUE, { connection });
+  // From the first event on: it begins to listen a while after it says that it is ready.
+  const events = new QueueEvents(QUEUE, { connection, lastEventId: '0-0' });
   rig.defer(() => events.close());
   queue.on('error', (error) => rig.broken(error));
   events.on('error', (error) => rig.broken(error));

@@ -1,0 +1,78 @@
+/**
+ * Authorization in a real process: what it takes from the environment, and what it tells its owner.
+ *
+ * Owns the words on the terminal. Must not decide anything about grants.
+ */
+import { ExitError } from '../../protocol/host/exit-codes.ts';
+import { note } from '../../protocol/host/terminal.ts';
+import type { Ports, StateStore } from '../../protocol/ports.ts';
+import type { RelayTables } from '../rows.ts';
+import { Authorization } from './authorization.ts';
+import { createDocumentFetch } from './document-fetch.ts';
+import { passwordProblem } from './password.ts';
+import { checkPublicUrl } from './places.ts';
+
+export const PUBLIC_URL_VARIABLE = 'GRAPH_RELAY_PUBLIC_URL';
+export const OWNER_PASSWORD_VARIABLE = 'GRAPH_RELAY_OWNER_PASSWORD';
+
+export interface OpeningOptions {
+  readonly ports: Ports;
+  readonly store: StateStore<RelayTables>;
+  /** From the command line; the environment otherwise. */
+  readonly publicUrl: string | undefined;
+}
+
+export interface Opening {
+  readonly authorization: Authorization;
+  /** Opens the routes. `url`: where the relay listens, which is its address unless it has a public one. */
+  open(url: string): Promise<void>;
+}
+
+/** One of its libraries lists all variables when it is loaded, and Deno has no narrower permission for that. */
+const CLOSED_ON_DENO = 'Logins are closed: the authorization server needs --allow-env, without a list. Tokens work.';
+
+/** Null where the authorization server cannot be loaded: then tokens of the command line are the only way in. */
+export async function prepareAuthorization({ ports, store, publicUrl }: OpeningOptions): Promise<Opening | null> {
+  const origin = publicOrigin(publicUrl ?? process.env[PUBLIC_URL_VARIABLE]);
+  const module = await import('oidc-provider').catch((error: unknown) => {
+    if (!(error instanceof Error && error.name === 'NotCapable')) throw error;
+    ports.log.warn('authorization.closed', { reason: CLOSED_ON_DENO });
+    return null;
+  });
+  if (module === null) return null;
+  const authorization = new Authorization({ ports, store, fetchDocument: createDocumentFetch() });
+  const { owner } = authorization;
+  try {
+    if (!owner.exists) await ownerFromEnvironment(authorization);
+  } catch (error) {
+    authorization.stop();
+    throw error;
+  }
+  return {
+    authorization,
+    async open(url) {
+      await authorization.open(origin ?? url, module);
+      if (owner.exists) return;
+      note('This relay has no owner yet. To become the owner, open this link once and choose a password:');
+      note(`  ${authorization.setupLink()}`);
+    },
+  };
+}
+
+function publicOrigin(given: string | undefined): string | null {
+  if (given === undefined || given === '') return null;
+  const checked = checkPublicUrl(given);
+  if ('origin' in checked) return checked.origin;
+  throw new ExitError(
+    'usage',
+    `"${given}" cannot be the relay's public address: ${checked.problem}. Give it with --public-url or ${PUBLIC_URL_VARIABLE}, for example https://relay.example.`,
+  );
+}
+
+async function ownerFromEnvironment({ owner }: Authorization): Promise<void> {
+  const password = process.env[OWNER_PASSWORD_VARIABLE];
+  if (!password) return;
+  const problem = passwordProblem(password);
+  if (problem !== null) throw new ExitError('usage', `${OWNER_PASSWORD_VARIABLE} cannot be used: ${problem}`);
+  await owner.setPassword(password);
+}
