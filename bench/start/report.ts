@@ -63,6 +63,8 @@ The relay and the desktop are running. What you can do now:
   Connect a client  MCP over Streamable HTTP at ${url}/mcp, header "Authorization: Bearer <token>",
                     the token is in ${tokenFile}. For Claude Code:
                       claude mcp add --transport http graph-relay ${url}/mcp --header "Authorization: Bearer $(cat ${tokenFile})"
+  Without a token   npm run graph-relay -- owner link${flags} prints a link: choose a password, then a client needs
+                    ${url}/mcp?auth=required and nothing else
   Run it again      npm run graph-relay -- start --again${flags}
   Your own Graph    put a file into ${graphs} (copy one that is there), then
                       npm run graph-relay -- desktop share NAME --project ${project}${flags}
