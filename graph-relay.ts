@@ -8,13 +8,18 @@ import * as nodeModule from 'node:module';
 import { Command } from 'commander';
 import { benchCommand } from './bench/cli.ts';
 import { startCommand } from './bench/start/cli.ts';
-import { desktopCommand } from './desktop-agent/cli.ts';
+import { desktopCommand, doctorCommand } from './desktop-agent/cli.ts';
 import manifest from './package.json' with { type: 'json' };
 import { RelayError } from './protocol/errors.ts';
 import { EXIT_CODES, ExitError } from './protocol/host/exit-codes.ts';
 import { ownerCommand, serverCommand, tokenCommand } from './server/cli.ts';
 
 nodeModule.enableCompileCache?.();
+
+// Whoever reads has seen enough (`… | head`). What is not read is not missed; a relay or desktop goes on.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
 const program = new Command('graph-relay')
   .description(manifest.description)
@@ -24,6 +29,7 @@ const program = new Command('graph-relay')
   .addCommand(tokenCommand())
   .addCommand(ownerCommand())
   .addCommand(desktopCommand())
+  .addCommand(doctorCommand())
   .addCommand(benchCommand());
 endWithOurCodes(program);
 

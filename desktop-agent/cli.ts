@@ -13,14 +13,32 @@ import { MODE_NAMES, type ModeName } from './modes.ts';
 /** Shorter than a second is polling. */
 const HOLD = { name: 'hold', min: 1_000, max: HOLD_MAX_MS, usual: HOLD_MAX_MS };
 
+const DATA = ['--data <folder>', 'where the state is kept (or GRAPH_RELAY_DATA; default .graph-relay)'] as const;
+const CA = ['--ca <file>', 'certificates (PEM) to trust beside the usual ones (or GRAPH_RELAY_CA)'] as const;
+
+function relayOption(): Option {
+  const usual = process.env.GRAPH_RELAY_URL ?? 'http://127.0.0.1:7420';
+  return new Option('--relay <url>', 'address of the relay').default(usual);
+}
+
+/** Also at the top: whoever needs it may not have a desktop yet. */
+export function doctorCommand(): Command {
+  return describedDoctor(
+    new Command('doctor')
+      .addOption(relayOption())
+      .option(...DATA)
+      .option(...CA),
+  );
+}
+
 export function desktopCommand(): Command {
   const desktop = new Command('desktop')
     .description('run this machine as a desktop, or see and change what it shares')
-    .option('--data <folder>', 'where the state is kept (or GRAPH_RELAY_DATA; default .graph-relay)')
+    .option(...DATA)
     .option('--graphs <folder>', 'the folder with the *.js Graphs (default: graphs in the data folder)')
-    .option('--relay <url>', 'address of the relay', process.env.GRAPH_RELAY_URL ?? 'http://127.0.0.1:7420')
+    .addOption(relayOption())
     .addOption(new Option('--mode <mode>', 'how to ask for work').choices(MODE_NAMES).default('auto'))
-    .option('--ca <file>', 'certificates (PEM) to trust beside the usual ones (or GRAPH_RELAY_CA)')
+    .option(...CA)
     .addOption(countOption({ name: 'slots', unit: 'runs', what: 'runs at once', min: 1, max: CAPACITY_MAX, usual: 1 }))
     .addOption(durationOption({ ...HOLD, what: 'longest hold to ask for; shorter ones cost more requests' }))
     .option(
@@ -92,17 +110,7 @@ function addStateCommands(desktop: Command): void {
     .action(async (_options, command: Command) =>
       (await import('./login/login-command.ts')).loginDesktop(withRelay(command.optsWithGlobals())),
     );
-  desktop
-    .command('doctor')
-    .description('measure the way to the relay: which transport works, and what a proxy cuts (25 seconds)')
-    .addOption(json())
-    .addHelpText(
-      'after',
-      '\nExits with 0 when a transport works. Looks at the path only; the desktop may be running.\n',
-    )
-    .action(async (_options, command: Command) =>
-      (await import('./doctor.ts')).runDoctor(withRelay(command.optsWithGlobals())),
-    );
+  describedDoctor(desktop.command('doctor'));
   desktop
     .command('status')
     .description('show how the running desktop is')
@@ -125,6 +133,19 @@ there, the desktop notices by itself. Takes two seconds at the most, and a deskt
     .description('say that it is awake again; without it, the desktop finds out within seconds')
     .addOption(json())
     .action(async (_options, command: Command) => (await owner()).sayAwake(command.optsWithGlobals()));
+}
+
+function describedDoctor(doctor: Command): Command {
+  return doctor
+    .description('measure the way to the relay: which transport works, and what a proxy cuts (25 seconds)')
+    .addOption(json())
+    .addHelpText(
+      'after',
+      '\nExits with 0 when a transport works. Looks at the path only; the desktop may be running.\n',
+    )
+    .action(async (_options, command: Command) =>
+      (await import('./doctor.ts')).runDoctor(withRelay(command.optsWithGlobals())),
+    );
 }
 
 /** What the owner's commands do. */

@@ -1,4 +1,5 @@
 /** What a person and a script are told when something is in the way: a clear line, and an exit code for each cause. */
+import { spawn } from 'node:child_process';
 import { copyFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ import {
   startWorld,
   writeGraph,
 } from './relay-world.ts';
-import { expectProcesses, type Finished, launch, run, tempFolder } from './support.ts';
+import { COMMAND, expectProcesses, type Finished, launch, run, tempFolder } from './support.ts';
 
 expectProcesses(t);
 
@@ -207,4 +208,16 @@ t.test('a start that fails at its very end ends all the same', async (t) => {
     env: { GRAPH_RELAY_TOKEN: 'grd_x' },
   });
   t.equal(desktop.code, 1, desktop.stderr);
+});
+
+t.test('a reader that has seen enough is no error', async (t) => {
+  const child = spawn(process.execPath, [COMMAND, 'bench', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const code = await new Promise((ended) => child.once('close', ended));
+  t.equal(code, 0);
+  t.equal(said, '');
 });
