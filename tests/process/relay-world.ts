@@ -3,7 +3,7 @@
  *
  * Owns how a test starts them, makes tokens, calls the MCP tools, and speaks the desktop's wire by hand.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { DesktopLocalRouter } from '../../desktop-agent/local-api.ts';
@@ -70,7 +70,9 @@ export async function writeGraph(data: string, file: string, source: string): Pr
   const folder = join(data, 'graphs');
   await mkdir(folder, { recursive: true });
   const path = join(folder, file);
-  await writeFile(path, source);
+  // In one step: a running desktop could look at half of it.
+  await writeFile(join(folder, `.${file}.new`), source);
+  await rename(join(folder, `.${file}.new`), path);
   return path;
 }
 
