@@ -12,7 +12,7 @@ import { modeSchema } from './modes/mode.ts';
 import { workloadSchema } from './workloads/workload.ts';
 
 export const FORMAT = 'graph-relay-bench';
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 /** The only part that differs between two runs of one command with one seed on one machine. */
 const wallClockSchema = z.strictObject({
@@ -103,8 +103,9 @@ const askingSchema = z.strictObject({
   strategy: z.string(),
   calls: summarySchema,
   late_ms: summarySchema,
-  /** Estimated, per run. */
+  /** Estimated, per run: of all that the endpoint sends and is sent, and where a model reads the words alone. */
   tokens_mean: z.number(),
+  tokens_words_mean: z.number(),
 });
 
 const cellSchema = z.strictObject({

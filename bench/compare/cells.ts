@@ -2,8 +2,7 @@
 import type { Fault } from '../faults/fault.ts';
 import type { BenchMode } from '../modes/mode.ts';
 import type { Cell } from '../result-format.ts';
-import { type Summary, summarize } from '../statistics.ts';
-import { estimatedTokens } from '../tokens.ts';
+import { meanOf, type Summary, summarize } from '../statistics.ts';
 import type { Plan } from '../virtual/plan.ts';
 import type { RunRecord } from '../virtual/rounds.ts';
 import { runsOf, type Workload } from '../workloads/workload.ts';
@@ -58,12 +57,12 @@ function cellOf(given: {
         ...record.asked[index]!,
         lateMs: record.asked[index]!.knewAt - record.knownAt,
       }));
-      const chars = asked.reduce((sum, each) => sum + each.chars, 0);
       return {
         strategy: name,
         calls: roundedSummary(asked.map(({ calls }) => calls))!,
         late_ms: roundedSummary(asked.map(({ lateMs }) => lateMs))!,
-        tokens_mean: Math.round(estimatedTokens(chars / asked.length)),
+        tokens_mean: Math.round(meanOf(asked.map(({ tokens }) => tokens.all))),
+        tokens_words_mean: Math.round(meanOf(asked.map(({ tokens }) => tokens.words))),
       };
     }),
     busy,
