@@ -7,41 +7,64 @@
  */
 import { z } from 'zod';
 import { faultSchema } from './faults/fault.ts';
-import { liveBody, summarySchema } from './live/result.ts';
+import { liveBody } from './live/result.ts';
 import { modeSchema } from './modes/mode.ts';
+import { peersBody } from './peers/result.ts';
+import { pickupBody } from './pickup/result.ts';
+import { summarySchema } from './statistics.ts';
 import { workloadSchema } from './workloads/workload.ts';
 
 export const FORMAT = 'graph-relay-bench';
 export const FORMAT_VERSION = 2;
 
-/** The only part that differs between two runs of one command with one seed on one machine. */
+/** The only part that differs between two runs of one command with one seed on one machine, in virtual time. */
+const wallClock = { started_at: z.string(), duration_ms: z.number() };
 const wallClockSchema = z.strictObject({
-  started_at: z.string(),
-  duration_ms: z.number(),
+  ...wallClock,
   threads: z.int(),
   simulated_runs: z.int(),
   simulated_runs_per_s: z.number(),
 });
 export type WallClock = z.infer<typeof wallClockSchema>;
 
-const head = {
+/** What all results have. */
+const origin = {
   format: z.literal(FORMAT),
   format_version: z.literal(FORMAT_VERSION),
   /** The command that makes this result again. */
   command: z.string(),
   seed: z.int(),
-  runs: z.int(),
   made: z.strictObject({
     /** Null where there is no repository; `dirty`: with changes that are in no commit. */
     commit: z.strictObject({ id: z.string(), dirty: z.boolean() }).nullable(),
     versions: z.record(z.string(), z.string()),
-    machine: z.strictObject({ platform: z.string(), cpu: z.string(), cores: z.int(), memory_gib: z.number() }),
+    machine: z.strictObject({
+      platform: z.string(),
+      kernel: z.string(),
+      cpu: z.string(),
+      cores: z.int(),
+      memory_gib: z.number(),
+    }),
   }),
+};
+
+const head = {
+  ...origin,
+  runs: z.int(),
   /** What lies between the two sides in virtual time; in `live`, what this machine was found to have. */
   conditions: z.strictObject({ way_ms: z.number(), disk_ms: z.number() }),
   modes: z.array(modeSchema),
   wall_clock: wallClockSchema,
 };
+
+/** What else the machine did, where time was real. */
+const surroundingsSchema = z.strictObject({
+  /** Work that wanted a core in the minute before, all processes of the machine. */
+  load_before: z.number(),
+  /** True: "durable" costs nothing here and means nothing. */
+  temporary_files_in_memory: z.boolean(),
+});
+export type Surroundings = z.infer<typeof surroundingsSchema>;
 
 /** Instants in seconds after a round's first start call: what a Gantt chart needs. */
 const barSchema = z.strictObject({
@@ -50,6 +73,7 @@ const barSchema = z.strictObject({
   ended_s: z.number().nullable(),
   known_s: z.number(),
 });
+export type Bar = z.infer<typeof barSchema>;
 
 const publishedRowSchema = z.strictObject({
   name: z.string(),
@@ -117,6 +141,7 @@ const cellSchema = z.strictObject({
   ends: z.record(z.string(), z.int()),
   metrics: z.record(z.string(), summarySchema.nullable()),
   samples: samplesSchema,
+  first_round: z.array(barSchema),
   asking: z.array(askingSchema),
   busy: priceSchema,
 });
@@ -172,9 +197,43 @@ export type Baseline = NonNullable<CompareResult['baseline']>;
 export const liveResultSchema = z.strictObject({ ...head, ...liveBody });
 export type LiveResult = z.infer<typeof liveResultSchema>;
 
+const real = { ...origin, surroundings: surroundingsSchema, wall_clock: z.strictObject(wallClock) };
+
+export const peersResultSchema = z.strictObject({ ...real, ...peersBody });
+export type PeersResult = z.infer<typeof peersResultSchema>;
+
+export const pickupResultSchema = z.strictObject({ ...real, ...pickupBody });
+export type PickupResult = z.infer<typeof pickupResultSchema>;
+
+const simBody = {
+  kind: z.literal('sim'),
+  seeds: z.int(),
+  first_seed: z.int(),
+  path: z.string(),
+  passed: z.int(),
+  failed: z.array(z.looseObject({ seed: z.int(), replay: z.string() })),
+  runs: z.int(),
+  events: z.int(),
+  virtual_minutes: z.number(),
+  /** What was thrown at them, and how often. */
+  faults: z.record(z.string(), z.int()),
+};
+
+const simClockSchema = z.strictObject({
+  ...wallClock,
+  jobs: z.int(),
+  seeds_per_s: z.number(),
+  runs_per_s: z.number(),
+});
+export const simResultSchema = z.looseObject({ ...origin, ...simBody, wall_clock: simClockSchema });
+export type SimResult = z.infer<typeof simResultSchema>;
+
 export const benchResultSchema = z.discriminatedUnion('kind', [
   publishedResultSchema,
   compareResultSchema,
   liveResultSchema,
+  peersResultSchema,
+  pickupResultSchema,
+  simResultSchema,
 ]);
 export type BenchResult = z.infer<typeof benchResultSchema>;

@@ -38,7 +38,8 @@ async function run(options: Options): Promise<void> {
   const { compare } = await import('./compare.ts');
   const { readBaseline } = await import('./baseline.ts');
   const { compareLines } = await import('./text.ts');
-  const { putOut } = await import('../output.ts');
+  const { putOut, refuseUnwritable } = await import('../output.ts');
+  await refuseUnwritable(options.out);
   const { seed, runs, threads, baseline } = options;
   const result = await compare({
     seed,
