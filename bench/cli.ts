@@ -4,6 +4,7 @@ import { compareCommand } from './compare/cli.ts';
 import { liveCommand } from './live/cli.ts';
 import { peersCommand } from './peers/cli.ts';
 import { pickupCommand } from './pickup/cli.ts';
+import { predictCommand } from './predict/cli.ts';
 import { publishedCommand } from './published/cli.ts';
 import { simCommand } from './sim/cli.ts';
 
@@ -11,6 +12,7 @@ export function benchCommand(): Command {
   const bench = new Command('bench').description('measure the relay on this machine');
   bench.addCommand(publishedCommand());
   bench.addCommand(compareCommand());
+  bench.addCommand(predictCommand());
   bench.addCommand(pickupCommand());
   bench.addCommand(liveCommand());
   bench.addCommand(peersCommand());

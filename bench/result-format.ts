@@ -11,6 +11,7 @@ import { liveBody } from './live/result.ts';
 import { modeSchema } from './modes/mode.ts';
 import { peersBody } from './peers/result.ts';
 import { pickupBody } from './pickup/result.ts';
+import { predictBody } from './predict/result.ts';
 import { summarySchema } from './statistics.ts';
 import { workloadSchema } from './workloads/workload.ts';
 
@@ -197,6 +198,9 @@ export type Baseline = NonNullable<CompareResult['baseline']>;
 export const liveResultSchema = z.strictObject({ ...head, ...liveBody });
 export type LiveResult = z.infer<typeof liveResultSchema>;
 
+export const predictResultSchema = z.strictObject({ ...head, ...predictBody(priceSchema) });
+export type PredictResult = z.infer<typeof predictResultSchema>;
+
 const real = { ...origin, surroundings: surroundingsSchema, wall_clock: z.strictObject(wallClock) };
 
 export const peersResultSchema = z.strictObject({ ...real, ...peersBody });
@@ -234,6 +238,7 @@ export const benchResultSchema = z.discriminatedUnion('kind', [
   liveResultSchema,
   peersResultSchema,
   pickupResultSchema,
+  predictResultSchema,
   simResultSchema,
 ]);
 export type BenchResult = z.infer<typeof benchResultSchema>;

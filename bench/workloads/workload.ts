@@ -9,6 +9,9 @@ import { strategySchema } from '../asking.ts';
 import { drawSchema } from '../draws.ts';
 import { nameSchema } from '../names.ts';
 
+/** Runs at once on a desktop, at most. */
+export const SLOTS_MAX = 64;
+
 const startSchema = z.strictObject({
   /** Seconds after the round's beginning. */
   at_s: drawSchema,
@@ -25,7 +28,7 @@ export const workloadSchema = z.strictObject({
   /** From a cancel until the engine has stopped. */
   stop_s: z.number().min(0).max(600),
   /** Runs at once on the desktop. */
-  slots: z.int().min(1).max(64),
+  slots: z.int().min(1).max(SLOTS_MAX),
   /** Some or all runs are cancelled, so long after they were queued. */
   cancel: z.strictObject({ share: z.number().min(0).max(1), after_s: drawSchema }).nullable(),
   /** The desktop has no network from just before the round's beginning, for so long. */
