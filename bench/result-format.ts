@@ -232,6 +232,26 @@ const simClockSchema = z.strictObject({
 export const simResultSchema = z.looseObject({ ...origin, ...simBody, wall_clock: simClockSchema });
 export type SimResult = z.infer<typeof simResultSchema>;
 
+/** The numbers of a report's figures. It is made of other results, and none is made of it. */
+export const reportResultSchema = z.strictObject({
+  ...origin,
+  kind: z.literal('report'),
+  sources: z.array(z.strictObject({ kind: z.string(), command: z.string(), seed: z.int() })),
+  figures: z.array(
+    z.strictObject({
+      id: z.string(),
+      title: z.string(),
+      command: z.string(),
+      seed: z.int(),
+      head: z.array(z.string()),
+      rows: z.array(z.array(z.string())),
+    }),
+  ),
+  absent: z.array(z.string()),
+  wall_clock: z.strictObject(wallClock),
+});
+export type ReportResult = z.infer<typeof reportResultSchema>;
+
 export const benchResultSchema = z.discriminatedUnion('kind', [
   publishedResultSchema,
   compareResultSchema,

@@ -7,7 +7,7 @@ import type { Random } from '../../protocol/ports.ts';
 import type { RunTicket } from '../../server/agent-api.ts';
 import { drawMs } from '../draws.ts';
 import { namedRandom } from '../sim/seeded.ts';
-import type { Workload } from '../workloads/workload.ts';
+import { drawnAs, type Workload } from '../workloads/workload.ts';
 import { type Asked, ask, hasEnded, untilEnded } from './ask.ts';
 import type { RunOrder } from './bench-engine.ts';
 import type { BenchWorld } from './bench-world.ts';
@@ -81,7 +81,7 @@ export function drawRound(
   { workload, seed }: { workload: Workload; seed: number },
   round: number,
 ): { gapMs: number; runs: PlannedRun[] } {
-  const random = namedRandom(seed, `${workload.name} round ${round}`);
+  const random = namedRandom(seed, `${drawnAs(workload)} round ${round}`);
   const gapMs = GAP_MS + random.next() * GAP_SPREAD_MS;
   return { gapMs, runs: plan(workload, random) };
 }

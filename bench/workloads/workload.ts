@@ -22,6 +22,8 @@ const startSchema = z.strictObject({
 export const workloadSchema = z.strictObject({
   name: nameSchema,
   about: z.string().min(1).max(300),
+  /** Its rounds are drawn as those of this workload: equal runs where the starts are equal, to be compared with. */
+  drawn_as: nameSchema.optional(),
   starts: z.array(startSchema).min(1).max(1_000),
   /** How long each run takes. */
   run_s: drawSchema,
@@ -37,6 +39,11 @@ export const workloadSchema = z.strictObject({
   asking: z.array(strategySchema).max(20),
 });
 export type Workload = z.infer<typeof workloadSchema>;
+
+/** By this name its rounds are drawn. */
+export function drawnAs({ name, drawn_as }: Pick<Workload, 'name' | 'drawn_as'>): string {
+  return drawn_as ?? name;
+}
 
 /** Runs of one round. */
 export function runsOf({ starts }: Workload): number {
