@@ -61,13 +61,18 @@ function sectionOf({ id, title, text, panels, legend, table, source }: Figure): 
   const list = legend.length === 0 ? '' : `<ul class="legend">${legend.join('')}</ul>\n`;
   return `<section id="${id}" aria-labelledby="${id}-title">
 <h2 id="${id}-title">${escaped(title)}</h2>
-${text.map((each) => `<p>${escaped(each)}</p>`).join('\n')}
+${text.map((each) => `<p>${escaped(unbroken(each))}</p>`).join('\n')}
 <div class="panels">
 ${panels.map(panelOf).join('\n')}
 </div>
 ${list}<p class="source">Made by <code>${escaped(source.command)}</code> (seed ${source.seed})</p>
-${tableOf(table, { caption: `${title}: the numbers`, label: `${id}-table` })}
+${tableOf(table, id)}
 </section>`;
+}
+
+/** No line ends between a number and its unit. */
+function unbroken(text: string): string {
+  return text.replace(/(\d) (?=m?s\b)/g, '$1\u00a0');
 }
 
 function panelOf({ title, svg }: Panel): string {
@@ -75,14 +80,14 @@ function panelOf({ title, svg }: Panel): string {
 }
 
 /** It scrolls by itself where a screen is narrower than it is, and can be scrolled by keys. */
-function tableOf({ head, rows }: Table, { caption, label }: { caption: string; label: string }): string {
+function tableOf({ head, rows }: Table, id: string): string {
   const heading = head.map((cell) => `<th scope="col">${escaped(cell)}</th>`).join('');
   const body = rows.map(
     ([name = '', ...cells]) =>
       `<tr><th scope="row">${escaped(name)}</th>${cells.map((cell) => `<td>${escaped(cell)}</td>`).join('')}</tr>`,
   );
-  return `<div class="scroll" role="region" aria-labelledby="${label}" tabindex="0"><table>
-<caption id="${label}">${escaped(caption)}</caption>
+  return `<div class="scroll" role="region" aria-labelledby="${id}-title ${id}-table" tabindex="0"><table>
+<caption id="${id}-table">The numbers</caption>
 <thead><tr>${heading}</tr></thead>
 <tbody>
 ${body.join('\n')}
@@ -91,21 +96,19 @@ ${body.join('\n')}
 }
 
 function provenanceOf(sources: readonly BenchResult[]): string {
-  const rows = sources.map(({ command, made, wall_clock }) => {
+  const items = sources.map(({ command, made, wall_clock }) => {
     const { commit, versions, machine } = made;
     const { platform, kernel, cpu, cores, memory_gib } = machine;
-    return [
-      command,
-      wall_clock.started_at,
-      `${(wall_clock.duration_ms / 1_000).toFixed(1)} s`,
-      commit === null ? 'unknown' : `${commit.id}${commit.dirty ? ' with changes' : ''}`,
-      `Node ${versions.node}`,
-      `${cores} cores, ${cpu}, ${memory_gib} GiB, ${platform} ${kernel}`,
-    ];
+    const code = commit === null ? 'unknown commit' : `commit ${commit.id}${commit.dirty ? ' with changes' : ''}`;
+    const took = `${wall_clock.started_at}, took ${(wall_clock.duration_ms / 1_000).toFixed(1)} s`;
+    const where = `Node ${versions.node} on ${cores} cores (${cpu}), ${memory_gib} GiB, ${platform} ${kernel}`;
+    return `<li><code>${escaped(command)}</code><br>${escaped(`${took}; ${code}; ${where}.`)}</li>`;
   });
-  const table: Table = { head: ['command', 'started', 'took', 'commit', 'version', 'machine'], rows };
   return `<section id="provenance" aria-labelledby="provenance-title">
 <h2 id="provenance-title">When and where this was measured</h2>
-${tableOf(table, { caption: 'The one part that differs when the same is measured again', label: 'provenance-table' })}
+<p>This is the one part that differs when the same is measured again.</p>
+<ul>
+${items.join('\n')}
+</ul>
 </section>`;
 }

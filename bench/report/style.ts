@@ -64,8 +64,9 @@ th:first-child,td:first-child{text-align:left;padding-left:0}
 thead th{vertical-align:bottom;font-weight:600}
 tbody th{min-width:8rem}
 tbody th{font-weight:400}
-#provenance td{text-align:left;white-space:normal}
-#provenance th:first-child{min-width:16rem;overflow-wrap:anywhere}
+#provenance ul{padding-left:1.2rem}
+#provenance li{margin:.5rem 0}
+@media (max-width:30rem){th,td{padding:.2rem .35rem}}
 svg text{fill:var(--ink);font:11px system-ui,sans-serif}
 svg text.tick,svg text.axis{fill:var(--faint)}
 svg text.name{font-weight:600}

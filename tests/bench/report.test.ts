@@ -1,0 +1,290 @@
+/**
+ * The report as a reader meets it: in Debian's chromium, on a desktop and on a phone, in both colour schemes.
+ *
+ * The browser is no dependency of the project. Without it the tests that need it are skipped, except where CI is set:
+ * there they fail.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { frontier } from '../../bench/report/figures/asking.ts';
+import { runSources } from '../../bench/report/gather.ts';
+import { PROVENANCE } from '../../bench/report/html.ts';
+import { makeReport, type Report } from '../../bench/report/report.ts';
+import { linear, logarithmic } from '../../bench/report/scale.ts';
+import { type BenchResult, type CompareResult, reportResultSchema } from '../../bench/result-format.ts';
+import { percentile, sorted } from '../../bench/statistics.ts';
+import { duration } from '../../bench/text-table.ts';
+import { expectProcesses, launch, tempFolder } from '../process/support.ts';
+
+expectProcesses(t);
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
+const NO_CHROMIUM = 'chromium is not installed: apt-get install chromium';
+/** Where somebody wants to look as well: every section, in each size and scheme. */
+const SCREENSHOTS = process.env.REPORT_SCREENSHOTS;
+
+const SMALL = { seed: 3, runs: 20, threads: 1 };
+const GIVEN = { command: 'a test', seed: SMALL.seed, began: { at: 0, monotonic: 0 } };
+
+const SOURCES = await runSources(SMALL);
+const REPORT: Report = await makeReport(SOURCES, GIVEN);
+
+function timeless(html: string): string {
+  const [begin, end] = [html.indexOf(PROVENANCE.begin), html.indexOf(PROVENANCE.end)];
+  t.ok(begin > 0 && end > begin, 'the part that may differ is marked');
+  return html.slice(0, begin) + html.slice(end);
+}
+
+t.test('the same seed gives the same page byte for byte, but for where it was made', async (t) => {
+  const again = (await makeReport(await runSources({ ...SMALL, threads: 2 }), GIVEN)).html;
+  t.equal(timeless(again), timeless(REPORT.html));
+  const dates = /\d{4}-\d\d-\d\dT/;
+  t.notMatch(timeless(again), dates);
+  t.match(again, dates);
+});
+
+t.test('it has each figure once, each with its command, seed and table', async (t) => {
+  const { figures } = REPORT.result;
+  t.same(
+    figures.map(({ id }) => id),
+    ['pickup-1', 'fanout-1', 'asking-1', 'price-1', 'faults-1', 'sim-1'],
+  );
+  for (const { command, seed, head, rows, id } of figures) {
+    t.match(command, /^npm run bench -- .* --seed 3/, id);
+    t.equal(seed, SMALL.seed);
+    t.ok(rows.length > 0 && rows.every((row) => row.length === head.length), `${id}: a cell for each column`);
+    t.notMatch(JSON.stringify(rows), /NaN|undefined|Infinity|null/);
+  }
+  t.notMatch(REPORT.html, /NaN|undefined|Infinity/);
+  t.same(REPORT.result.absent, []);
+});
+
+function compared(index: number): CompareResult {
+  return SOURCES[index]!.result as CompareResult;
+}
+
+function rowsOf(id: string): Map<string, readonly string[]> {
+  const { rows } = REPORT.result.figures.find((figure) => figure.id === id)!;
+  return new Map(rows.map(([name, ...cells]) => [name!, cells]));
+}
+
+t.test('the tables say what was measured', async (t) => {
+  const alone = compared(0);
+  for (const { mode, workload, samples, asking } of alone.cells) {
+    if (workload === 'pickup') {
+      const pickups = sorted(samples.pickup!.map((value) => value!));
+      t.equal(rowsOf('pickup-1').get(mode)![3], duration(percentile(pickups, 0.5)), `${mode}: the median`);
+      t.equal(rowsOf('pickup-1').get(mode)!.at(-1), duration(pickups.at(-1)!), `${mode}: the greatest`);
+    } else if (mode === 'long-poll') {
+      for (const [index, { strategy, calls }] of asking.entries()) {
+        t.equal(rowsOf('asking-1').get(`${index + 1} ${strategy}, ${mode}`)![0], calls.mean.toFixed(1));
+      }
+    }
+  }
+  const requests = rowsOf('price-1').get('requests an hour, without work')!;
+  t.same(
+    requests.map(Number),
+    alone.idle.map(({ price }) => Math.round(price.requests_per_hour)),
+  );
+  const [round] = compared(1).cells.filter(({ mode, workload }) => mode === 'long-poll' && workload === 'fanout-5');
+  const last = Math.max(...round!.first_round.map(({ known_s }) => known_s));
+  t.equal(rowsOf('fanout-1').get('5 at once, 1 slot, long-poll')![1], `${last.toFixed(1)} s`);
+  for (const { fault, mode, ends } of compared(2).cells) {
+    t.equal(rowsOf('faults-1').get(`${fault}, ${mode}`)![1], String(ends.completed));
+  }
+  const sim = SOURCES[3]!.result;
+  t.ok(sim.kind === 'sim' && Object.entries(sim.faults).every(([name, n]) => rowsOf('sim-1').get(name)![0] === `${n}`));
+});
+
+t.test('with more slots the same runs are done, so that they can be compared', async (t) => {
+  const lengths = (workload: string) =>
+    compared(1)
+      .cells.find((cell) => cell.mode === 'long-poll' && cell.workload === workload)!
+      .first_round.map(({ started_s, ended_s }) => (ended_s! - started_s!).toFixed(2));
+  t.same(lengths('fanout-5-slots-2'), lengths('fanout-5'));
+  t.same(lengths('fanout-5-slots-5'), lengths('fanout-5'));
+});
+
+async function browse(t: Test): Promise<Browser | null> {
+  if (CHROMIUM === undefined) {
+    if (process.env.CI) t.fail(NO_CHROMIUM);
+    else t.pass('skipped', { skip: NO_CHROMIUM });
+    return null;
+  }
+  // Root has no sandbox, and the page is our own.
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+const SIZES = { desktop: { width: 1_200, height: 900 }, phone: { width: 375, height: 800 } };
+
+/** Opens the page. Whatever it says or asks for is collected. */
+async function open(browser: Browser, at: { file: string; size: keyof typeof SIZES; scheme: 'light' | 'dark' }) {
+  const context = await browser.newContext({ viewport: SIZES[at.size], colorScheme: at.scheme });
+  const page = await context.newPage();
+  const said: string[] = [];
+  page.on('console', (message) => said.push(message.text()));
+  page.on('pageerror', (error) => said.push(error.message));
+  const url = pathToFileURL(at.file).href;
+  page.on('request', (request) => request.url() !== url && said.push(`asked for ${request.url()}`));
+  await page.goto(url);
+  return { page, said, close: () => context.close() };
+}
+
+/** Each text of a plot that is cut by the plot's border, or lies over another text. */
+function troubledTexts(page: Page): Promise<string[]> {
+  return page.locator('.panel svg').evaluateAll((svgs) =>
+    svgs.flatMap((svg) => {
+      const frame = svg.getBoundingClientRect();
+      const texts = [...svg.querySelectorAll('text:not(.number)')].map((text) => ({
+        words: text.textContent,
+        box: text.getBoundingClientRect(),
+      }));
+      const cut = texts.filter(
+        ({ box }) =>
+          box.left < frame.left - 1 ||
+          box.right > frame.right + 1 ||
+          box.top < frame.top - 1 ||
+          box.bottom > frame.bottom + 1,
+      );
+      const over = texts.filter(({ box }, index) =>
+        texts
+          .slice(index + 1)
+          .some(
+            (other) =>
+              Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left) > 1 &&
+              Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top) > 4,
+          ),
+      );
+      return [...cut, ...over].map(({ words }) => `${svg.getAttribute('aria-label')?.slice(0, 40)}: ${words}`);
+    }),
+  );
+}
+
+async function lookAt(t: Test, page: Page, name: string): Promise<void> {
+  const seen = await page.locator('html').evaluate((html) => {
+    const plots = [...html.querySelectorAll('.panel svg')];
+    const boxOf = (element: (typeof plots)[number]) => element.getBoundingClientRect();
+    return {
+      width: html.ownerDocument.scrollingElement!.scrollWidth,
+      plots: plots.map((svg) => ({ width: boxOf(svg).width, height: boxOf(svg).height })),
+      marks: plots.map((svg) => svg.querySelectorAll('path,rect,circle').length),
+      ground: html.ownerDocument.defaultView!.getComputedStyle(html.querySelector('body')!).backgroundColor,
+      letter: Math.min(...[...html.querySelectorAll('.panel svg text')].map((text) => boxOf(text).height)),
+      scripts: html.ownerDocument.scripts.length,
+    };
+  });
+  t.ok(seen.width <= page.viewportSize()!.width, `${name}: ${seen.width} px wide, nothing to scroll sideways`);
+  t.ok(seen.plots.length >= 20, `${seen.plots.length} plots`);
+  t.ok(
+    seen.plots.every(({ width, height }) => width > 250 && height > 50),
+    'every plot can be seen',
+  );
+  t.ok(
+    seen.marks.every((count) => count > 0),
+    'and has something in it',
+  );
+  t.ok(seen.letter >= 9, `the smallest line of text is ${seen.letter} px high`);
+  t.equal(seen.scripts, 0);
+  t.same(await troubledTexts(page), [], `${name}: no text is cut off or covers another`);
+  t.equal(seen.ground, name.includes('dark') ? 'rgb(20, 23, 26)' : 'rgb(255, 255, 255)');
+}
+
+async function tablesIn(page: Page): Promise<string[][][]> {
+  return page
+    .locator('main table')
+    .evaluateAll((tables) =>
+      tables.map((table) =>
+        [...table.querySelectorAll('tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent ?? '')),
+      ),
+    );
+}
+
+t.test('in a browser: nothing is loaded, everything is seen, at each size and in both schemes', async (t) => {
+  const browser = await browse(t);
+  if (browser === null) return;
+  const file = join(await tempFolder(t), 'report.html');
+  await writeFile(file, REPORT.html);
+  for (const size of ['desktop', 'phone'] as const) {
+    for (const scheme of ['light', 'dark'] as const) {
+      const name = `${size}-${scheme}`;
+      const { page, said, close } = await open(browser, { file, size, scheme });
+      await lookAt(t, page, name);
+      t.same(
+        await tablesIn(page),
+        REPORT.result.figures.map(({ rows }) => rows),
+        'the tables are those of --json',
+      );
+      t.same(said, [], `${name}: no error, no request`);
+      if (SCREENSHOTS !== undefined) await photograph(page, join(SCREENSHOTS, name));
+      await close();
+    }
+  }
+});
+
+async function photograph(page: Page, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, 'top.png') });
+  for (const section of await page.locator('section').all()) {
+    await section.screenshot({ path: join(folder, `${await section.getAttribute('id')}.png`) });
+  }
+}
+
+t.test('from files: what they hold is drawn, and what they do not is named with its command', async (t) => {
+  const folder = await tempFolder(t);
+  const [file, out] = [join(folder, 'faults.json'), join(folder, 'page.html')];
+  const troubled: BenchResult = compared(2);
+  await writeFile(file, JSON.stringify(troubled));
+  const running = launch(t, ['bench', 'report', '--in', file, '--out', out, '--json']);
+  const { code } = await running.ended;
+  t.equal(code, 0, running.stderr);
+  const report = reportResultSchema.parse(JSON.parse(running.stdout));
+  t.same(
+    report.figures.map(({ id }) => id),
+    ['price-1', 'faults-1'],
+  );
+  t.equal(report.seed, SMALL.seed);
+  t.match(
+    report.absent.join('\n'),
+    /several runs at once \(npm run bench -- compare --workloads fanout-5 --out FILE\)/,
+  );
+  const html = await readFile(out, 'utf8');
+  t.ok(html.includes('Not in the files that were given: how long runs wait'));
+
+  await writeFile(file, JSON.stringify({ ...troubled, kind: 'peers' }));
+  const refused = launch(t, ['bench', 'report', '--in', file, '--out', out]);
+  t.equal((await refused.ended).code, 2);
+  t.match(refused.stderr, /cannot be drawn: it is no result of `compare` or .*\[baseline-invalid\]/);
+});
+
+t.test('axes hold all values, between round numbers', async (t) => {
+  const range = { from: 0, to: 100 };
+  const whole = linear(20.04, range);
+  t.same(whole.ticks, [0, 5, 10, 15, 20, 25]);
+  t.equal(whole.at(12.5), 50);
+  t.same(linear(0.3, range).ticks, [0, 0.1, 0.2, 0.3]);
+  const log = logarithmic({ from: 38, to: 20_000 }, range);
+  t.same(log.ticks, [100, 1_000, 10_000]);
+  t.equal(log.at(20), 0);
+  t.equal(log.at(20_000), 100);
+  t.equal(log.at(0), 0, 'what is less than the least is put there');
+  t.same(logarithmic({ from: 1, to: 49 }, range).ticks, [1, 2, 5, 10, 20, 50]);
+});
+
+t.test('nothing beats a way of the frontier in both', async (t) => {
+  const summary = (mean: number) => ({ n: 1, mean, sd: 0, min: mean, median: mean, p95: mean, p99: mean, max: mean });
+  const way = (calls: number, late: number) => ({ calls: summary(calls), late_ms: summary(late) });
+  const ways = [way(47, 1_000), way(2, 9), way(4, 15_000), way(1.5, 30_000), way(2, 9_000)];
+  t.same(
+    frontier(ways).map(({ calls, late_ms }) => [calls.mean, late_ms.mean]),
+    [
+      [1.5, 30_000],
+      [2, 9],
+    ],
+  );
+});
