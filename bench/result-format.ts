@@ -2,8 +2,8 @@
  * What the bench writes down, for whoever reads it later: one format for all its commands, as zod schemas.
  *
  * Owns the form. `kind` says which command made it. A new command adds a schema here; a change that breaks a reader gets
- * another {@link FORMAT_VERSION}. Everything but `wall_clock`, `made.commit`, `made.machine` and `made.versions` follows
- * from the command and the seed.
+ * another {@link FORMAT_VERSION}. In virtual time everything but `wall_clock` and `made` follows from the command and the
+ * seed; in real time (`live`, `pickup`, `peers`) the seed draws what is asked and in which order.
  */
 import { z } from 'zod';
 import { faultSchema } from './faults/fault.ts';

@@ -10,12 +10,19 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { readFigures } from '../../bench/published/figures.ts';
+import { measurePublished } from '../../bench/published/published.ts';
 import { frontier } from '../../bench/report/figures/asking.ts';
 import { runSources } from '../../bench/report/gather.ts';
 import { PROVENANCE } from '../../bench/report/html.ts';
 import { makeReport, type Report } from '../../bench/report/report.ts';
 import { linear, logarithmic } from '../../bench/report/scale.ts';
-import { type BenchResult, type CompareResult, reportResultSchema } from '../../bench/result-format.ts';
+import {
+  type BenchResult,
+  type CompareResult,
+  pickupResultSchema,
+  reportResultSchema,
+} from '../../bench/result-format.ts';
 import { percentile, sorted } from '../../bench/statistics.ts';
 import { duration } from '../../bench/text-table.ts';
 import { expectProcesses, launch, tempFolder } from '../process/support.ts';
@@ -260,6 +267,32 @@ t.test('from files: what they hold is drawn, and what they do not is named with 
   const refused = launch(t, ['bench', 'report', '--in', file, '--out', out]);
   t.equal((await refused.ended).code, 2);
   t.match(refused.stderr, /cannot be drawn: it is no result of `compare` or .*\[baseline-invalid\]/);
+});
+
+t.test('what was measured in real time, and the tables of the post, are drawn as well', async (t) => {
+  const figures = readFigures(null);
+  const published = await measurePublished({ seed: 1, runs: 10, threads: 1, figures, command: 'published' });
+  const { made } = published;
+  const summary = { n: 4, mean: 2_500, sd: 1_290, min: 1_000, median: 2_500, p95: 3_850, p99: 3_970, max: 4_000 };
+  const sample = [4_000, 1_000, 3_000, 2_000];
+  const pickup = pickupResultSchema.parse({
+    ...{ format: published.format, format_version: published.format_version, kind: 'pickup', made },
+    ...{ command: 'pickup', seed: 1, mode: 'long-poll', rounds: 1, runs_per_round: 4, pickup_to_floor: 1 },
+    ...{ floor_us: summary, ticket_us: summary, pickup_us: summary },
+    samples_us: { floor: sample, ticket: sample, pickup: sample },
+    surroundings: { load_before: 1, temporary_files_in_memory: false },
+    wall_clock: { started_at: '2026-01-01T00:00:00.000Z', duration_ms: 1 },
+  });
+  const { result, html } = await makeReport([{ result: published }, { result: pickup }], GIVEN);
+  t.same(
+    result.figures.map(({ id, command }) => `${id} ${command}`),
+    ['pickup-1 published', 'pickup-2 pickup'],
+  );
+  const [post, real] = result.figures;
+  t.same(post!.rows[0]!.slice(0, 2), ['plain-20s', 'percentiles']);
+  t.equal(post!.rows[0]![4], duration(1_000 * published.pickup_percentiles_s[0]![50]!));
+  t.same(real!.rows[2]!.slice(0, 5), ['call → desktop starts', '4', '1.1 ms', '1.8 ms', '2.5 ms']);
+  t.notMatch(html, /NaN|undefined/);
 });
 
 t.test('axes hold all values, between round numbers', async (t) => {

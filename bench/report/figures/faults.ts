@@ -9,7 +9,8 @@ import { capital, element, text } from '../svg.ts';
 export function faultFigures(results: readonly BenchResult[]): Figure[] {
   return results.flatMap((result, index) => {
     if (result.kind !== 'compare' || result.faults.every(({ name }) => name === 'none')) return [];
-    return [figureOf(result, `faults-${index + 1}`)];
+    const figure = figureOf(result, `faults-${index + 1}`);
+    return figure === null ? [] : [figure];
   });
 }
 
@@ -19,7 +20,8 @@ interface Suffered {
   readonly pickup: Summary;
 }
 
-function figureOf(result: CompareResult, id: string): Figure {
+/** Null where no run has begun. */
+function figureOf(result: CompareResult, id: string): Figure | null {
   const [workload] = result.workloads;
   const groups = result.faults.map((fault) => ({
     fault,
@@ -31,6 +33,7 @@ function figureOf(result: CompareResult, id: string): Figure {
       }),
   }));
   const all = groups.flatMap(({ suffered }) => suffered);
+  if (all.length === 0) return null;
   const sum = (of: (cell: Cell) => number) => all.reduce((total, { cell }) => total + of(cell), 0);
   const [runs, completed] = [sum((cell) => cell.runs), sum(({ ends }) => ends.completed ?? 0)];
   return {

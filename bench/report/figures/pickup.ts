@@ -27,7 +27,9 @@ interface Distribution {
 export function pickupFigures(results: readonly BenchResult[]): Figure[] {
   return results.flatMap((result, index) => {
     const found = distributionsIn(result);
-    return found === null ? [] : [figureOf({ ...found, id: `pickup-${index + 1}`, result })];
+    const distributions = found?.distributions.filter(({ sample }) => sample.length > 0) ?? [];
+    if (found === null || distributions.length === 0) return [];
+    return [figureOf({ ...found, distributions, id: `pickup-${index + 1}`, result })];
   });
 }
 
@@ -109,14 +111,7 @@ function inPickup({ samples_us, mode }: PickupResult): Found {
   };
 }
 
-function figureOf({
-  id,
-  title,
-  text,
-  distributions: all,
-  result,
-}: Found & { id: string; result: BenchResult }): Figure {
-  const distributions = all.filter(({ sample }) => sample.length > 0);
+function figureOf({ id, title, text, distributions, result }: Found & { id: string; result: BenchResult }): Figure {
   const medians = distributions.map(({ name, sample }) => `${name} ${duration(percentile(sample, 0.5))}`);
   return {
     id,
