@@ -20,6 +20,8 @@ export type BenchErrorCode =
   | 'too-few-files'
   /** Its runs take longer than a bench in real time may. */
   | 'workload-too-long'
+  /** So many runs do not fit into a day. */
+  | 'day-too-short'
   /** The result cannot be written where it was asked to be. */
   | 'out-unwritable';
 

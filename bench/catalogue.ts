@@ -30,7 +30,7 @@ import offline from './workloads/offline.ts';
 import pickup from './workloads/pickup.ts';
 import shortRuns from './workloads/short-runs.ts';
 import stagger from './workloads/stagger.ts';
-import { type Workload, workloadSchema } from './workloads/workload.ts';
+import { SLOTS_MAX, type Workload, workloadSchema } from './workloads/workload.ts';
 
 export const MODES: readonly BenchMode[] = [plain20s, longPoll, websocket, plain5s, auto];
 export const WORKLOADS: readonly Workload[] = [
@@ -55,7 +55,7 @@ interface Kind<T> {
   readonly hint: string;
 }
 
-const FANOUT = /^fanout-([1-9]\d?)$/;
+const FANOUT = /^fanout-([1-9]\d?)(?:-slots-([1-9]\d?))?$/;
 
 const KINDS = {
   mode: { what: 'mode', own: MODES, schema: modeSchema, unknown: 'unknown-mode', hint: '' } as Kind<BenchMode>,
@@ -65,10 +65,10 @@ const KINDS = {
     schema: workloadSchema,
     unknown: 'unknown-workload',
     family: (name) => {
-      const count = FANOUT.exec(name)?.[1];
-      return count === undefined ? null : fanout(Number(count));
+      const [, count, slots = '1'] = FANOUT.exec(name) ?? [];
+      return count === undefined || Number(slots) > SLOTS_MAX ? null : fanout(Number(count), Number(slots));
     },
-    hint: ' (fanout-1 to fanout-99)',
+    hint: ` (fanout-1 to fanout-99, also with -slots-1 to -slots-${SLOTS_MAX})`,
   } as Kind<Workload>,
   fault: { what: 'fault', own: FAULTS, schema: faultSchema, unknown: 'unknown-fault', hint: '' } as Kind<Fault>,
 };

@@ -2,13 +2,17 @@
 import { Command, InvalidArgumentError } from 'commander';
 
 /** A command with the options that all measurements in virtual time have. */
-export function virtualCommand(name: string, runs: { usual: number; least: number }): Command {
+export function virtualCommand(
+  name: string,
+  runs: { usual: number; least: number },
+  about: { json: string; out: string } = { json: 'print one JSON object', out: 'write the JSON to a file, too' },
+): Command {
   return new Command(name)
     .option('--seed <number>', 'the same seed gives the same figures', parseWhole, 1)
     .option('--runs <number>', `how many runs, from ${runs.least}`, parseAtLeast(runs.least), runs.usual)
     .option('--threads <number>', 'worker threads; as many as there are cores when left out', parseCount)
-    .option('--json', 'print one JSON object')
-    .option('--out <file>', 'write the JSON to a file, too');
+    .option('--json', about.json)
+    .option('--out <file>', about.out);
 }
 
 export interface VirtualOptions {

@@ -28,12 +28,16 @@ export async function putOut<R extends BenchResult>(
   if (json) print(JSON.stringify(result));
   else for (const line of lines(result)) print(line);
   if (out === undefined) return;
+  await writeOut(out, `${JSON.stringify(result, null, 1)}\n`);
+  if (!json) note(`The result is in ${out}.`);
+}
+
+export async function writeOut(out: string, text: string): Promise<void> {
   try {
-    await writeFile(out, `${JSON.stringify(result, null, 1)}\n`);
+    await writeFile(out, text);
   } catch (error) {
     throw unwritable(out, error);
   }
-  if (!json) note(`The result is in ${out}.`);
 }
 
 function unwritable(out: string, cause: unknown): BenchError {

@@ -2,46 +2,70 @@
  * What the bench writes down, for whoever reads it later: one format for all its commands, as zod schemas.
  *
  * Owns the form. `kind` says which command made it. A new command adds a schema here; a change that breaks a reader gets
- * another {@link FORMAT_VERSION}. Everything but `wall_clock`, `made.commit`, `made.machine` and `made.versions` follows
- * from the command and the seed.
+ * another {@link FORMAT_VERSION}. In virtual time everything but `wall_clock` and `made` follows from the command and the
+ * seed; in real time (`live`, `pickup`, `peers`) the seed draws what is asked and in which order.
  */
 import { z } from 'zod';
 import { faultSchema } from './faults/fault.ts';
-import { liveBody, summarySchema } from './live/result.ts';
+import { liveBody } from './live/result.ts';
 import { modeSchema } from './modes/mode.ts';
+import { peersBody } from './peers/result.ts';
+import { pickupBody } from './pickup/result.ts';
+import { predictBody } from './predict/result.ts';
+import { summarySchema } from './statistics.ts';
 import { workloadSchema } from './workloads/workload.ts';
 
 export const FORMAT = 'graph-relay-bench';
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
-/** The only part that differs between two runs of one command with one seed on one machine. */
+/** The only part that differs between two runs of one command with one seed on one machine, in virtual time. */
+const wallClock = { started_at: z.string(), duration_ms: z.number() };
 const wallClockSchema = z.strictObject({
-  started_at: z.string(),
-  duration_ms: z.number(),
+  ...wallClock,
   threads: z.int(),
   simulated_runs: z.int(),
   simulated_runs_per_s: z.number(),
 });
 export type WallClock = z.infer<typeof wallClockSchema>;
 
-const head = {
+/** What all results have. */
+const origin = {
   format: z.literal(FORMAT),
   format_version: z.literal(FORMAT_VERSION),
   /** The command that makes this result again. */
   command: z.string(),
   seed: z.int(),
-  runs: z.int(),
   made: z.strictObject({
     /** Null where there is no repository; `dirty`: with changes that are in no commit. */
     commit: z.strictObject({ id: z.string(), dirty: z.boolean() }).nullable(),
     versions: z.record(z.string(), z.string()),
-    machine: z.strictObject({ platform: z.string(), cpu: z.string(), cores: z.int(), memory_gib: z.number() }),
+    machine: z.strictObject({
+      platform: z.string(),
+      kernel: z.string(),
+      cpu: z.string(),
+      cores: z.int(),
+      memory_gib: z.number(),
+    }),
   }),
+};
+
+const head = {
+  ...origin,
+  runs: z.int(),
   /** What lies between the two sides in virtual time; in `live`, what this machine was found to have. */
   conditions: z.strictObject({ way_ms: z.number(), disk_ms: z.number() }),
   modes: z.array(modeSchema),
   wall_clock: wallClockSchema,
 };
+
+/** What else the machine did, where time was real. */
+const surroundingsSchema = z.strictObject({
+  /** Work that wanted a core in the minute before, all processes of the machine. */
+  load_before: z.number(),
+  /** True: "durable" costs nothing here and means nothing. */
+  temporary_files_in_memory: z.boolean(),
+});
+export type Surroundings = z.infer<typeof surroundingsSchema>;
 
 /** Instants in seconds after a round's first start call: what a Gantt chart needs. */
 const barSchema = z.strictObject({
@@ -50,6 +74,7 @@ const barSchema = z.strictObject({
   ended_s: z.number().nullable(),
   known_s: z.number(),
 });
+export type Bar = z.infer<typeof barSchema>;
 
 const publishedRowSchema = z.strictObject({
   name: z.string(),
@@ -103,8 +128,9 @@ const askingSchema = z.strictObject({
   strategy: z.string(),
   calls: summarySchema,
   late_ms: summarySchema,
-  /** Estimated, per run. */
+  /** Estimated, per run: of all that the endpoint sends and is sent, and where a model reads the words alone. */
   tokens_mean: z.number(),
+  tokens_words_mean: z.number(),
 });
 
 const cellSchema = z.strictObject({
@@ -116,6 +142,7 @@ const cellSchema = z.strictObject({
   ends: z.record(z.string(), z.int()),
   metrics: z.record(z.string(), summarySchema.nullable()),
   samples: samplesSchema,
+  first_round: z.array(barSchema),
   asking: z.array(askingSchema),
   busy: priceSchema,
 });
@@ -171,9 +198,67 @@ export type Baseline = NonNullable<CompareResult['baseline']>;
 export const liveResultSchema = z.strictObject({ ...head, ...liveBody });
 export type LiveResult = z.infer<typeof liveResultSchema>;
 
+export const predictResultSchema = z.strictObject({ ...head, ...predictBody(priceSchema) });
+export type PredictResult = z.infer<typeof predictResultSchema>;
+
+const real = { ...origin, surroundings: surroundingsSchema, wall_clock: z.strictObject(wallClock) };
+
+export const peersResultSchema = z.strictObject({ ...real, ...peersBody });
+export type PeersResult = z.infer<typeof peersResultSchema>;
+
+export const pickupResultSchema = z.strictObject({ ...real, ...pickupBody });
+export type PickupResult = z.infer<typeof pickupResultSchema>;
+
+const simBody = {
+  kind: z.literal('sim'),
+  seeds: z.int(),
+  first_seed: z.int(),
+  path: z.string(),
+  passed: z.int(),
+  failed: z.array(z.looseObject({ seed: z.int(), replay: z.string() })),
+  runs: z.int(),
+  events: z.int(),
+  virtual_minutes: z.number(),
+  /** What was thrown at them, and how often. */
+  faults: z.record(z.string(), z.int()),
+};
+
+const simClockSchema = z.strictObject({
+  ...wallClock,
+  jobs: z.int(),
+  seeds_per_s: z.number(),
+  runs_per_s: z.number(),
+});
+export const simResultSchema = z.looseObject({ ...origin, ...simBody, wall_clock: simClockSchema });
+export type SimResult = z.infer<typeof simResultSchema>;
+
+/** The numbers of a report's figures. It is made of other results, and none is made of it. */
+export const reportResultSchema = z.strictObject({
+  ...origin,
+  kind: z.literal('report'),
+  sources: z.array(z.strictObject({ kind: z.string(), command: z.string(), seed: z.int() })),
+  figures: z.array(
+    z.strictObject({
+      id: z.string(),
+      title: z.string(),
+      command: z.string(),
+      seed: z.int(),
+      head: z.array(z.string()),
+      rows: z.array(z.array(z.string())),
+    }),
+  ),
+  absent: z.array(z.string()),
+  wall_clock: z.strictObject(wallClock),
+});
+export type ReportResult = z.infer<typeof reportResultSchema>;
+
 export const benchResultSchema = z.discriminatedUnion('kind', [
   publishedResultSchema,
   compareResultSchema,
   liveResultSchema,
+  peersResultSchema,
+  pickupResultSchema,
+  predictResultSchema,
+  simResultSchema,
 ]);
 export type BenchResult = z.infer<typeof benchResultSchema>;

@@ -6,6 +6,7 @@
  * kept whole, so nothing is rounded into buckets. Knows no unit.
  */
 import { mean, quantileSorted, sampleStandardDeviation } from 'simple-statistics';
+import { z } from 'zod';
 import type { Random } from '../protocol/ports.ts';
 
 /** A sample, in ascending order. */
@@ -20,17 +21,18 @@ export function percentile(sample: Sorted, p: number): number {
   return quantileSorted(sample as number[], p);
 }
 
-export interface Summary {
-  readonly n: number;
-  readonly mean: number;
+export const summarySchema = z.strictObject({
+  n: z.int(),
+  mean: z.number(),
   /** Standard deviation of the sample (n - 1); 0 for a single value. */
-  readonly sd: number;
-  readonly min: number;
-  readonly median: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly max: number;
-}
+  sd: z.number(),
+  min: z.number(),
+  median: z.number(),
+  p95: z.number(),
+  p99: z.number(),
+  max: z.number(),
+});
+export type Summary = Readonly<z.infer<typeof summarySchema>>;
 
 /** Null for an empty sample: there is nothing to say of it. */
 export function summarize(sample: readonly number[]): Summary | null {
@@ -46,6 +48,13 @@ export function summarize(sample: readonly number[]): Summary | null {
     p99: percentile(ascending, 0.99),
     max: ascending.at(-1)!,
   };
+}
+
+/** Every value to so many digits behind the point. */
+export function roundedSummary(summary: Summary, digits: number): Summary {
+  const parts = 10 ** digits;
+  const entries = Object.entries(summary).map(([name, value]) => [name, Math.round(value * parts) / parts]);
+  return Object.fromEntries(entries) as Summary;
 }
 
 export function meanOf(sample: readonly number[]): number {

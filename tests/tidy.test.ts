@@ -101,6 +101,8 @@ const OPEN_TO_BENCH: Readonly<Record<string, string>> = {
   'server/rows.ts': 'the tables that its store is made for',
   'server/agent-api.ts': 'what callers of the relay get',
   'server/local-api.ts': 'what the owner may ask of a running relay',
+  'server/mcp/tool-call.ts': 'what a tool call costs a model is counted on what goes out',
+  'server/mcp/last-told.ts': 'each client that is simulated was told other things',
   'server/cli.ts': 'the command line mounts it',
   'desktop-agent/agent.ts': 'composition root of the desktop',
   'desktop-agent/rows.ts': 'the tables that its store is made for',

@@ -1,37 +1,23 @@
 /**
  * An older result that a new one is held against: what a change of the code did to the same runs.
  *
- * Owns reading it, and saying why two results cannot be compared.
+ * Owns what may be paired, and saying why two results cannot be compared.
  */
-import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { BenchError } from '../bench-error.ts';
-import { type Baseline, type CompareResult, compareResultSchema, FORMAT_VERSION } from '../result-format.ts';
+import { readResult, refusing } from '../read-result.ts';
+import type { Baseline, CompareResult } from '../result-format.ts';
 import { differencesOf } from './differences.ts';
 
+const PURPOSE = 'compared with';
+
 export function readBaseline(path: string, now: { seed: number; runs: number }): CompareResult {
-  const refuse = (why: string, cause?: unknown): never => {
-    throw new BenchError('baseline-invalid', `${path} cannot be compared with: ${why}`, { cause });
-  };
-  let json: unknown;
-  try {
-    json = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error), error);
-  }
-  const { format_version: version, kind } = (json ?? {}) as { format_version?: unknown; kind?: unknown };
-  if (kind !== 'compare') return refuse('it is no result of `compare`. Make one with --out.');
-  if (version !== FORMAT_VERSION) return refuse(`its format is version ${version}, and this is ${FORMAT_VERSION}.`);
-  const checked = compareResultSchema.safeParse(json);
-  if (!checked.success) {
-    const [issue] = checked.error.issues;
-    return refuse(`${issue?.path.join('.')}: ${issue?.message}`);
-  }
-  const { seed, runs } = checked.data;
+  const result = readResult(path, { kinds: ['compare'], purpose: PURPOSE });
+  const { seed, runs } = result;
   if (seed !== now.seed || runs !== now.runs) {
+    const refuse = refusing(path, PURPOSE);
     return refuse(`it has --seed ${seed} --runs ${runs}. Use the same: only equal runs can be paired.`);
   }
-  return checked.data;
+  return result;
 }
 
 /** What is in both results. */

@@ -2,8 +2,8 @@
 import type { Fault } from '../faults/fault.ts';
 import type { BenchMode } from '../modes/mode.ts';
 import type { Cell } from '../result-format.ts';
-import { type Summary, summarize } from '../statistics.ts';
-import { estimatedTokens } from '../tokens.ts';
+import { meanOf, roundedSummary, type Summary, summarize } from '../statistics.ts';
+import { barsOf } from '../virtual/bars.ts';
 import type { Plan } from '../virtual/plan.ts';
 import type { RunRecord } from '../virtual/rounds.ts';
 import { runsOf, type Workload } from '../workloads/workload.ts';
@@ -43,7 +43,7 @@ function cellOf(given: {
 }): Cell {
   const { mode, workload, fault, rounds, records, busy } = given;
   const samples = Object.fromEntries(METRIC_NAMES.map((metric) => [metric, sampleOf(metric, records)] as const));
-  const metrics = METRIC_NAMES.map((metric) => [metric, roundedSummary(present(samples[metric]!))] as const);
+  const metrics = METRIC_NAMES.map((metric) => [metric, summaryOf(present(samples[metric]!))] as const);
   return {
     mode: mode.name,
     workload: workload.name,
@@ -53,29 +53,27 @@ function cellOf(given: {
     ends: countsOf(records.map(({ status }) => status)),
     metrics: Object.fromEntries(metrics),
     samples: samples as Record<MetricName, Sample>,
+    first_round: barsOf(records),
     asking: workload.asking.map(({ name }, index) => {
       const asked = records.map((record) => ({
         ...record.asked[index]!,
         lateMs: record.asked[index]!.knewAt - record.knownAt,
       }));
-      const chars = asked.reduce((sum, each) => sum + each.chars, 0);
       return {
         strategy: name,
-        calls: roundedSummary(asked.map(({ calls }) => calls))!,
-        late_ms: roundedSummary(asked.map(({ lateMs }) => lateMs))!,
-        tokens_mean: Math.round(estimatedTokens(chars / asked.length)),
+        calls: summaryOf(asked.map(({ calls }) => calls))!,
+        late_ms: summaryOf(asked.map(({ lateMs }) => lateMs))!,
+        tokens_mean: Math.round(meanOf(asked.map(({ tokens }) => tokens.all))),
+        tokens_words_mean: Math.round(meanOf(asked.map(({ tokens }) => tokens.words))),
       };
     }),
     busy,
   };
 }
 
-function roundedSummary(sample: readonly number[]): Summary | null {
+function summaryOf(sample: readonly number[]): Summary | null {
   const summary = summarize(sample);
-  if (summary === null) return null;
-  return Object.fromEntries(
-    Object.entries(summary).map(([name, value]) => [name, Math.round(value * 1_000) / 1_000]),
-  ) as unknown as Summary;
+  return summary === null ? null : roundedSummary(summary, 3);
 }
 
 function countsOf(values: readonly string[]): Record<string, number> {

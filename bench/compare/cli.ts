@@ -38,7 +38,8 @@ async function run(options: Options): Promise<void> {
   const { compare } = await import('./compare.ts');
   const { readBaseline } = await import('./baseline.ts');
   const { compareLines } = await import('./text.ts');
-  const { putOut } = await import('../output.ts');
+  const { putOut, refuseUnwritable } = await import('../output.ts');
+  await refuseUnwritable(options.out);
   const { seed, runs, threads, baseline } = options;
   const result = await compare({
     seed,
@@ -48,12 +49,19 @@ async function run(options: Options): Promise<void> {
     workloads: await findWorkloads(options.workloads),
     faults: await findFaults(options.faults),
     baseline: baseline === undefined ? undefined : readBaseline(baseline, { seed, runs }),
-    command: commandOf(options),
+    command: compareCommandLine({ ...options, modes: [...options.modes, ...options.mode] }),
   });
   await putOut(result, compareLines, options);
 }
 
-function commandOf({ seed, runs, modes, mode, workloads, faults }: Options): string {
-  const all = [...modes, ...mode].join(',');
-  return `npm run bench -- compare --modes ${all} --workloads ${workloads.join(',')} --faults ${faults.join(',')} --runs ${runs} --seed ${seed}`;
+/** The command that makes such a comparison again. */
+export function compareCommandLine(given: {
+  seed: number;
+  runs: number;
+  modes: readonly string[];
+  workloads: readonly string[];
+  faults: readonly string[];
+}): string {
+  const { modes, workloads, faults, runs, seed } = given;
+  return `npm run bench -- compare --modes ${modes.join(',')} --workloads ${workloads.join(',')} --faults ${faults.join(',')} --runs ${runs} --seed ${seed}`;
 }

@@ -84,16 +84,17 @@ function signed(ms: number): string {
 
 function askingRows(cells: readonly Cell[]): string[][] {
   const rows = cells.flatMap(({ mode, asking }) =>
-    asking.map(({ strategy, calls, tokens_mean, late_ms }) => [
+    asking.map(({ strategy, calls, tokens_mean, tokens_words_mean, late_ms }) => [
       `  asking      ${mode}  ${strategy}`,
       shown(calls.mean, 1),
       calls.p95.toFixed(0),
       grouped(tokens_mean),
+      grouped(tokens_words_mean),
       duration(late_ms.mean),
       duration(late_ms.p95),
     ]),
   );
-  return rows.length === 0 ? [] : [['', 'calls a run', 'p95', 'tokens', 'late', 'p95'], ...rows];
+  return rows.length === 0 ? [] : [['', 'calls a run', 'p95', 'tokens', 'words alone', 'late', 'p95'], ...rows];
 }
 
 function priceRows(prices: readonly { mode: string; price: Price }[], when: string): string[][] {

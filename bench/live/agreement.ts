@@ -93,7 +93,9 @@ function machineIn(
   const total_ms = machine.total_ms * (statistic === 'p95' ? inLine : (inLine + 1) / 2);
   if (unit === 'ms') return total_ms;
   const strategy = workload.asking.find((each) => CALLS + each.name === name);
-  const pauses = strategy?.pauses_s.filter((seconds) => seconds > 0) ?? [];
+  // Who does as it is told is told a second at least.
+  const told = strategy === undefined || typeof strategy.pauses_s === 'string' ? [] : strategy.pauses_s;
+  const pauses = told.filter((seconds) => seconds > 0);
   return total_ms / (1_000 * Math.min(1, ...pauses));
 }
 

@@ -3,14 +3,13 @@
  * processes, and an append with fdatasync as long as that of a queued command.
  */
 import { mkdir } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { siblingModule } from '../../protocol/host/sibling-module.ts';
 import type { DiskFile } from '../../protocol/host/state/disk.ts';
 import { nodeDisk } from '../../protocol/host/state/node-disk.ts';
 import { pause } from '../../protocol/waiting.ts';
+import { startFloor as startBareFloor } from '../pickup/floor.ts';
+import { samplePickup } from '../pickup/phases.ts';
 import { stampUs } from '../pickup/stamp.ts';
-import { startHelper } from './child-talk.ts';
 import { sharedClock } from './shared-clock.ts';
 
 /** About a line of the relay's journal with one queued command. */
@@ -38,17 +37,8 @@ const WARM_UP = 20;
 export async function startFloor(directory: string): Promise<Floor> {
   await mkdir(directory, { recursive: true });
   const file = await nodeDisk.open(join(directory, 'append'), 'replace');
-  const program = siblingModule('./floor-process', import.meta.url);
-  const server = startHelper<never, { port: number }>('the floor', { program, args: ['server'] });
-  const { port } = await server.heard();
-  const worker = startHelper<never, { atUs: number }>('the floor', { program, args: ['worker', String(port)] });
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const exchange = async () => {
-    const picked = worker.heard();
-    const startUs = stampUs();
-    await post(agent, port);
-    return ((await picked).atUs - startUs) / 1_000;
-  };
+  const bare = await startBareFloor();
+  const exchange = async () => (await samplePickup(bare)).pickupUs / 1_000;
   let length = 0;
   const append = async () => {
     const startUs = stampUs();
@@ -62,8 +52,7 @@ export async function startFloor(directory: string): Promise<Floor> {
       into.append.push(await append());
     },
     async end() {
-      agent.destroy();
-      await Promise.all([worker.end(), server.end(), file.close()]);
+      await Promise.all([bare.stop(), file.close()]);
     },
   };
   for (let count = 0; count < WARM_UP; count++) await floor.sample(newSamples());
@@ -76,18 +65,6 @@ async function appendTo(file: DiskFile, position: number): Promise<void> {
   await file.write(LINE, position);
   await file.sync();
 }
-
-function post(agent: Agent, port: number): Promise<void> {
-  return new Promise((done, failed) => {
-    const outgoing = request({ host: '127.0.0.1', port, path: '/', method: 'POST', agent }, (incoming) => {
-      incoming.resume().on('end', done);
-    });
-    outgoing.on('error', failed);
-    outgoing.end(BODY);
-  });
-}
-
-const BODY = JSON.stringify({ text: 'x'.repeat(300) });
 
 /** Between two samples beside other work: seldom enough to be no load of its own. */
 const BESIDE_MS = 100;

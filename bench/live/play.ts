@@ -114,13 +114,14 @@ async function playRun(given: {
   };
   await untilThen(beginAt + run.atMs);
   const queuedAt = sharedClock.monotonic();
-  const { command_id: commandId } = await agents.runSession(NOBODY, {
+  const ticket = await agents.runSession(NOBODY, {
     graph_session_id: session,
     arguments: { ...run.order },
     idempotency_key: `round-${round}-run-${index}`,
   });
+  const commandId = ticket.command_id;
   const cancelling = run.cancelAfterMs === null ? null : cancelLater(agents, commandId, queuedAt + run.cancelAfterMs);
-  const asking = workload.asking.map((strategy) => ask(world, commandId, strategy));
+  const asking = workload.asking.map((strategy) => ask(world, ticket, strategy));
   const { status } = await untilEnded(world, commandId);
   const knownAt = sharedClock.monotonic();
   const [asked, cancel] = [await Promise.all(asking), await cancelling];

@@ -1,17 +1,7 @@
 /** What `live` writes down beside the head that all results have, as zod schemas. Durations in milliseconds unless a name says otherwise. */
 import { z } from 'zod';
+import { summarySchema } from '../statistics.ts';
 import { workloadSchema } from '../workloads/workload.ts';
-
-export const summarySchema = z.strictObject({
-  n: z.int(),
-  mean: z.number(),
-  sd: z.number(),
-  min: z.number(),
-  median: z.number(),
-  p95: z.number(),
-  p99: z.number(),
-  max: z.number(),
-});
 
 const verdictSchema = z.enum(['PASS', 'FAIL']);
 

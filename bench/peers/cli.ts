@@ -1,7 +1,7 @@
 /** `graph-relay bench peers`: its words and options; what it does is loaded when it is asked for. */
-import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError } from 'commander';
-import { note, print } from '../../protocol/host/terminal.ts';
+import { note } from '../../protocol/host/terminal.ts';
+import { parseCount, parseWhole } from '../options.ts';
 import { CANDIDATES, INSTALL } from './candidates.ts';
 
 interface CliOptions {
@@ -16,7 +16,7 @@ interface CliOptions {
 
 const NAMES = CANDIDATES.map(({ name }) => name);
 
-export function peersCommand(parseCount: (text: string) => number): Command {
+export function peersCommand(): Command {
   return new Command('peers')
     .description('the same pickup, round trip and throughput on ours and on systems that one would pick instead')
     .option('--rounds <number>', 'interleaved rounds', parseCount, 20)
@@ -27,7 +27,7 @@ export function peersCommand(parseCount: (text: string) => number): Command {
       parseCount,
       250,
     )
-    .option('--seed <number>', 'draws the order within each round', parseCount, 1)
+    .option('--seed <number>', 'draws the order within each round', parseWhole, 1)
     .option('--only <names>', `of ${NAMES.join(', ')}, with commas between them; the floor and ours always`, parseNames)
     .option('--json', 'print one JSON object')
     .option('--out <file>', 'write the JSON object into this file as well')
@@ -41,28 +41,33 @@ export function peersCommand(parseCount: (text: string) => number): Command {
 async function run({ only, json, out, ...plan }: CliOptions): Promise<void> {
   const { measurePeers } = await import('./peers.ts');
   const { linesOf } = await import('./report.ts');
+  const { putOut, refuseUnwritable } = await import('../output.ts');
+  const { createProgressLine } = await import('../progress.ts');
+  await refuseUnwritable(out);
+  const progress = createProgressLine();
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
   try {
-    const about = { ...plan, ...(only && { only }), signal: stop.signal, onProgress: showProgress };
+    const command = commandOf(plan, only);
+    const about = { ...plan, ...(only && { only }), command, signal: stop.signal, onProgress: progress.say };
     const report = await measurePeers(about);
-    if (out !== undefined) await writeFile(out, `${JSON.stringify(report, null, 2)}\n`);
-    if (json) print(JSON.stringify(report));
-    else for (const line of linesOf(report)) print(line);
+    progress.end();
+    await putOut(report, linesOf, { ...(json && { json }), ...(out !== undefined && { out }) });
     if (report.broken.length > 0) process.exitCode = 1;
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     note('Stopped before the end: nothing was measured.');
     process.exitCode = 1;
   } finally {
+    progress.end();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
   }
 }
 
-/** One line that is written over. Results go elsewhere, and where nobody looks there is no progress. */
-function showProgress(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`);
+function commandOf({ rounds, runs, busyMs, seed }: Omit<CliOptions, 'only'>, only?: readonly string[]): string {
+  const some = only === undefined ? '' : ` --only ${only.join(',')}`;
+  return `npm run bench -- peers --rounds ${rounds} --runs ${runs} --busy-ms ${busyMs} --seed ${seed}${some}`;
 }
 
 function parseNames(text: string): string[] {

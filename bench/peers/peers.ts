@@ -9,10 +9,12 @@ import { systemClock } from '../../protocol/host/system-ports.ts';
 import { startFloor } from '../pickup/floor.ts';
 import { OUR_NAME, startRelay } from '../pickup/relay.ts';
 import type { Subject } from '../pickup/subject.ts';
+import { surroundings } from '../provenance.ts';
+import type { PeersResult } from '../result-format.ts';
 import { CANDIDATES, prepare } from './candidates.ts';
-import { commitHere, machineHere } from './machine.ts';
 import { MissingError } from './missing.ts';
-import { type LeftOut, type PeersReport, reportOf } from './report.ts';
+import { reportOf } from './report.ts';
+import type { LeftOut } from './result.ts';
 import { AT_ONCE, measureRounds, nameOf, type RoundPlan } from './rounds.ts';
 
 export const OUR_MODES = ['long-poll', 'websocket'] as const satisfies readonly ModeName[];
@@ -21,14 +23,16 @@ export interface PeersOptions extends RoundPlan {
   /** Names of {@link CANDIDATES}; all of them when left out. Ours and the floor always take part. */
   readonly only?: readonly string[];
   readonly signal: AbortSignal;
+  /** The command that measures the same again. */
+  readonly command: string;
   /** What is done now, for a person who waits. */
   onProgress(line: string): void;
 }
 
-export async function measurePeers(options: PeersOptions): Promise<PeersReport> {
+export async function measurePeers(options: PeersOptions): Promise<PeersResult> {
   const { signal, onProgress } = options;
-  const machine = await machineHere();
-  const at = new Date(systemClock.now()).toISOString();
+  const began = { at: systemClock.now(), monotonic: systemClock.monotonic() };
+  const around = await surroundings();
   const subjects: Subject[] = [];
   const missing: LeftOut[] = [];
   const broken: LeftOut[] = [];
@@ -49,11 +53,11 @@ export async function measurePeers(options: PeersOptions): Promise<PeersReport> 
     });
     const floorBroken = measured.measured.find(({ subject }) => subject === floor)?.broken;
     if (floorBroken) throw new Error(`The floor broke, and without it no figure can be compared: ${floorBroken}`);
-    return reportOf(measured, { plan: options, floor, missing, broken, machine, commit: await commitHere(), at });
+    const { command } = options;
+    return await reportOf(measured, { plan: options, floor, missing, broken, surroundings: around, command, began });
   } finally {
     onProgress('stopping');
     for (const subject of subjects) await subject.stop();
-    onProgress('');
   }
 }
 

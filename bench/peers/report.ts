@@ -4,72 +4,16 @@
  * p50 and runs per second are medians of the rounds, with how far these lie apart; p99 is of all runs. A ratio is
  * taken within each round, where both sides had the same machine, and only then the median.
  */
-import { quantile } from '../pickup/quantiles.ts';
+import { systemClock } from '../../protocol/host/system-ports.ts';
 import { PAYLOAD_BYTES, type Subject } from '../pickup/subject.ts';
-import type { Machine } from './machine.ts';
+import { provenance, surroundingsLines } from '../provenance.ts';
+import { FORMAT, FORMAT_VERSION, type PeersResult, type Surroundings } from '../result-format.ts';
+import { percentile, sorted } from '../statistics.ts';
+import { textTable } from '../text-table.ts';
+import type { Latency, LeftOut, OverRounds, SubjectReport } from './result.ts';
 import { AT_ONCE, type Measured, nameOf, type Round, type RoundPlan } from './rounds.ts';
 
-export const SCHEMA = { name: 'graph-relay.bench.peers', version: 1 } as const;
-
-/** A figure of each round: its median, and how far the rounds lie apart. */
-export interface OverRounds {
-  readonly median: number;
-  readonly p25: number;
-  readonly p75: number;
-  readonly min: number;
-  readonly max: number;
-}
-
-export interface Latency {
-  readonly p50: OverRounds;
-  readonly p99: number;
-}
-
-export interface SubjectReport {
-  readonly name: string;
-  readonly setting: string;
-  readonly durable: boolean;
-  readonly versions: Readonly<Record<string, string>>;
-  readonly result_by: string;
-  /** From the caller's call until it is told that the job was taken. */
-  readonly ack_us: Latency;
-  /** From the same call until the worker's process has the job. */
-  readonly pickup_us: Latency;
-  /** From the same call until the caller has the result. */
-  readonly round_trip_us: Latency;
-  readonly runs_per_s_alone: OverRounds;
-  readonly runs_per_s_at_once: OverRounds;
-  readonly pickup_to_floor: OverRounds;
-}
-
-/** One that could not be measured, or not to the end. */
-export interface LeftOut {
-  readonly name: string;
-  readonly setting: string;
-  readonly reason: string;
-  /** Null when the reader can do nothing about it: it broke while it was measured. */
-  readonly remedy: string | null;
-}
-
-export interface PeersReport {
-  readonly schema: typeof SCHEMA;
-  readonly measured_at: string;
-  readonly commit: string | null;
-  readonly machine: Machine;
-  readonly seed: number;
-  readonly rounds: number;
-  readonly runs_per_round: number;
-  readonly busy_ms: number;
-  readonly at_once: number;
-  readonly payload_bytes: number;
-  readonly subjects: readonly SubjectReport[];
-  readonly missing: readonly LeftOut[];
-  readonly broken: readonly LeftOut[];
-  /** Who was asked in which order, round by round. */
-  readonly order: readonly (readonly string[])[];
-}
-
-export function reportOf(
+export async function reportOf(
   { measured, order }: { measured: readonly Measured[]; order: string[][] },
   about: {
     plan: RoundPlan;
@@ -77,26 +21,30 @@ export function reportOf(
     missing: readonly LeftOut[];
     /** Those that did not even start. */
     broken: readonly LeftOut[];
-    machine: Machine;
-    commit: string | null;
-    at: string;
+    surroundings: Surroundings;
+    /** The command that measures the same again. */
+    command: string;
+    /** When it began. */
+    began: { at: number; monotonic: number };
   },
-): PeersReport {
+): Promise<PeersResult> {
   const floor = measured.find(({ subject }) => subject === about.floor)?.rounds ?? [];
   const { rounds, runs, busyMs, seed } = about.plan;
   return {
-    schema: SCHEMA,
-    measured_at: about.at,
-    commit: about.commit,
-    machine: about.machine,
+    format: FORMAT,
+    format_version: FORMAT_VERSION,
+    kind: 'peers',
+    command: about.command,
     seed,
+    made: await provenance(),
+    surroundings: about.surroundings,
     rounds,
     runs_per_round: runs,
     busy_ms: busyMs,
     at_once: AT_ONCE,
     payload_bytes: PAYLOAD_BYTES,
     subjects: measured.filter(({ broken }) => broken === null).map((each) => subjectReport(each, floor)),
-    missing: about.missing,
+    missing: [...about.missing],
     broken: [
       ...about.broken,
       ...measured.flatMap(({ subject: { name, setting }, broken }) =>
@@ -104,6 +52,10 @@ export function reportOf(
       ),
     ],
     order,
+    wall_clock: {
+      started_at: new Date(about.began.at).toISOString(),
+      duration_ms: Math.round(systemClock.monotonic() - about.began.monotonic),
+    },
   };
 }
 
@@ -111,13 +63,13 @@ function subjectReport({ subject, rounds }: Measured, floor: readonly Round[]): 
   const pickups = (round: Round) => round.pickups.map(({ pickupUs }) => pickupUs);
   const ratios = rounds.flatMap((round, index) => {
     const beside = floor[index];
-    return beside === undefined ? [] : [quantile(pickups(round), 0.5) / quantile(pickups(beside), 0.5)];
+    return beside === undefined ? [] : [medianOf(pickups(round)) / medianOf(pickups(beside))];
   });
   return {
     name: subject.name,
     setting: subject.setting,
     durable: subject.durable,
-    versions: subject.versions,
+    versions: { ...subject.versions },
     result_by: subject.resultBy,
     ack_us: latency(rounds.map((round) => round.pickups.map(({ ackUs }) => ackUs))),
     pickup_us: latency(rounds.map(pickups)),
@@ -130,14 +82,19 @@ function subjectReport({ subject, rounds }: Measured, floor: readonly Round[]): 
 
 function latency(rounds: readonly (readonly number[])[]): Latency {
   return {
-    p50: overRounds(rounds.map((values) => quantile(values, 0.5))),
-    p99: Math.round(quantile(rounds.flat(), 0.99)),
+    p50: overRounds(rounds.map(medianOf)),
+    p99: Math.round(percentile(sorted(rounds.flat()), 0.99)),
   };
+}
+
+function medianOf(values: readonly number[]): number {
+  return percentile(sorted(values), 0.5);
 }
 
 /** `parts`: 100 keeps two digits behind the point. */
 function overRounds(values: readonly number[], parts = 1): OverRounds {
-  const at = (share: number) => Math.round(quantile(values, share) * parts) / parts;
+  const ascending = sorted(values);
+  const at = (share: number) => Math.round(percentile(ascending, share) * parts) / parts;
   return { median: at(0.5), p25: at(0.25), p75: at(0.75), min: at(0), max: at(1) };
 }
 
@@ -154,7 +111,7 @@ const COLUMNS = [
   'p25–p75',
 ];
 
-export function linesOf(report: PeersReport): string[] {
+export function linesOf(report: PeersResult): string[] {
   const rows = report.subjects.map((subject) => [
     nameOf(subject),
     subject.durable ? 'yes' : 'no',
@@ -164,19 +121,16 @@ export function linesOf(report: PeersReport): string[] {
     subject.pickup_to_floor.median.toFixed(2),
     `${subject.pickup_to_floor.p25.toFixed(2)}–${subject.pickup_to_floor.p75.toFixed(2)}`,
   ]);
-  const { machine } = report;
+  const { made, surroundings, wall_clock } = report;
+  const { machine, commit, versions } = made;
   return [
-    ...table([COLUMNS, ...rows]),
+    ...textTable([COLUMNS, ...rows]),
     '',
     `Medians of ${report.rounds} interleaved rounds, ${report.runs_per_round} runs each; p99 of all runs; ÷ floor: pickup p50 to the floor's in the same round, median and middle half of the rounds.`,
     `Durable: on disk before the caller is told that the job was taken. Payload ${report.payload_bytes} bytes, seed ${report.seed}.`,
-    `${machine.cores} cores (${machine.cpu}), ${machine.kernel}, Node ${machine.node}, load before ${machine.load_before}, commit ${report.commit ?? 'unknown'}, ${report.measured_at}`,
+    `${machine.cores} cores (${machine.cpu}), ${machine.platform} ${machine.kernel}, Node ${versions.node}, commit ${commit?.id ?? 'unknown'}${commit?.dirty ? ' with changes' : ''}, ${wall_clock.started_at}`,
     `Versions: ${versionsOf(report)}`,
-    ...(machine.temporary_files_in_memory
-      ? [
-          'Temporary files are in memory here: "durable" costs nothing and means nothing. Set TMPDIR to a folder on disk.',
-        ]
-      : []),
+    ...surroundingsLines(surroundings),
     ...missingLines(report.missing),
     ...report.broken.map(({ name, setting, reason }) => `Broken: ${name} (${setting}): ${reason}`),
   ];
@@ -191,17 +145,9 @@ function missingLines(missing: readonly LeftOut[]): string[] {
   });
 }
 
-function versionsOf(report: PeersReport): string {
+function versionsOf(report: PeersResult): string {
   const all = Object.assign({}, ...report.subjects.map(({ versions }) => versions)) as Record<string, string>;
   return Object.entries(all)
     .map(([name, version]) => `${name} ${version}`)
     .join(', ');
-}
-
-/** The first column to the left, figures to the right. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  return rows.map((row) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join('  '),
-  );
 }

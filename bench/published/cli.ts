@@ -15,7 +15,8 @@ export function publishedCommand(): Command {
       const { readFigures } = await import('./figures.ts');
       const { measurePublished } = await import('./published.ts');
       const { publishedLines } = await import('./text.ts');
-      const { putOut } = await import('../output.ts');
+      const { putOut, refuseUnwritable } = await import('../output.ts');
+      await refuseUnwritable(options.out);
       const { seed, runs } = options;
       const others = figures === undefined ? '' : ` --figures ${figures}`;
       const command = `npm run bench -- published --seed ${seed} --runs ${runs}${others}`;

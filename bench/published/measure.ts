@@ -3,7 +3,7 @@
  *
  * Owns the sizes of the samples. They follow from one number: as many runs as the post's largest tables have.
  */
-import { PUBLISHED_STRATEGIES, WAITING } from '../asking.ts';
+import { STRATEGIES } from '../asking.ts';
 import none from '../faults/none.ts';
 import type { BenchMode } from '../modes/mode.ts';
 import type { ResultOf } from '../virtual/experiments.ts';
@@ -65,7 +65,7 @@ export function planMode(plan: Plan, given: MeasureGiven): () => ModeData {
   const stop_s = figures.model.stop_delay_s_fitted;
   const rounds = (workload: Workload, count: number) =>
     plan.addRounds({ ...quiet, workload: { ...workload, ...UNWATCHED, stop_s }, rounds: share(count) });
-  const asked = { ...pickup, name: 'asking', asking: [...PUBLISHED_STRATEGIES, WAITING] };
+  const asked = { ...pickup, name: 'asking', asking: [...STRATEGIES] };
 
   const pickups = rounds(pickup, runs);
   const asking = plan.addRounds({ ...quiet, workload: asked, rounds: runs });

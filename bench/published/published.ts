@@ -7,6 +7,7 @@ import websocket from '../modes/websocket.ts';
 import { provenance } from '../provenance.ts';
 import { FORMAT, FORMAT_VERSION, type PublishedResult } from '../result-format.ts';
 import { percentile, sorted } from '../statistics.ts';
+import { barsOf } from '../virtual/bars.ts';
 import { CONDITIONS } from '../virtual/bench-world.ts';
 import { Plan } from '../virtual/plan.ts';
 import type { PublishedFigures } from './figures.ts';
@@ -62,7 +63,7 @@ export async function judge({ data, wallClock }: Measured, options: PublishedOpt
     verdict: failed ? 'FAIL' : 'PASS',
     tables,
     pickup_percentiles_s: data.map(percentilesOf),
-    fanout_bars: data.map(barsOf),
+    fanout_bars: data.map(barsOfWidest),
     wall_clock: wallClock,
   };
 }
@@ -82,17 +83,8 @@ function percentilesOf({ pickup }: ModeData): number[] {
   return Array.from({ length: 101 }, (_, p) => toMs(percentile(ascending, p / 100)));
 }
 
-function barsOf({ fanouts }: ModeData): PublishedResult['fanout_bars'][number] {
-  const widest = fanouts.filter(({ slots }) => slots === 1).at(-1);
-  const bars = widest?.records.filter(({ round }) => round === 0) ?? [];
-  const since = Math.min(...bars.map(({ queuedAt }) => queuedAt));
-  const at = (instant: number | null) => (instant === null ? null : toMs((instant - since) / 1_000));
-  return bars.map(({ queuedAt, startedAt, endedAt, knownAt }) => ({
-    queued_s: at(queuedAt)!,
-    started_s: at(startedAt),
-    ended_s: at(endedAt),
-    known_s: at(knownAt)!,
-  }));
+function barsOfWidest({ fanouts }: ModeData): PublishedResult['fanout_bars'][number] {
+  return barsOf(fanouts.filter(({ slots }) => slots === 1).at(-1)?.records ?? []);
 }
 
 /** Seconds, to the millisecond. */

@@ -3,7 +3,7 @@
  *
  * Owns which figure of the post is which statistic of ours. What passes is for `tolerance.ts` to say.
  */
-import { PUBLISHED_STRATEGIES, WAITING } from '../asking.ts';
+import { FOLLOWING, STRATEGIES, WAITING } from '../asking.ts';
 import type { PublishedRow, PublishedTable } from '../result-format.ts';
 import { percentile, sorted } from '../statistics.ts';
 import type { RunRecord } from '../virtual/rounds.ts';
@@ -139,8 +139,7 @@ function slotsTable(data: Data): PublishedTable {
 }
 
 function askingTable(data: Data, { client_polling }: PublishedFigures): PublishedTable {
-  const strategies = [...PUBLISHED_STRATEGIES, WAITING];
-  const rows = strategies.flatMap(({ name }, index) => {
+  const rows = STRATEGIES.flatMap(({ name }, index) => {
     const figure = client_polling.find(({ strategy }) => strategy === name);
     const calls = data.map(({ asking }) => asking.map(({ asked }) => asked[index]!.calls));
     const late = data.map(({ asking }) => asking.map(({ asked, knownAt }) => (asked[index]!.knewAt - knownAt) / 1_000));
@@ -168,6 +167,7 @@ function askingTable(data: Data, { client_polling }: PublishedFigures): Publishe
       notes: [
         'All clients watch the same runs. Late is counted from when the relay has the result; the client has no network.',
         `${WAITING.name} is not in the post: each call waits up to ${WAITING.wait_s} s for a change, and the next follows a second later.`,
+        `${FOLLOWING.name} is not in the post: each call comes when the answer before said that a look is likely to find the end.`,
       ],
     },
     rows,

@@ -10,6 +10,7 @@ interface SimOptions {
   readonly path: PathName;
   readonly jobs: number;
   readonly json?: boolean;
+  readonly out?: string;
 }
 
 /** Failed seeds that are shown with their story; the others are named. */
@@ -18,10 +19,11 @@ const SHOWN = 3;
 async function simulate(options: SimOptions): Promise<void> {
   // Loaded here, so that no other command pays for the simulation.
   const { runBatch } = await import('./run/batch.ts');
-  const { print } = await import('../../protocol/host/terminal.ts');
+  const { simResult } = await import('../sim-result.ts');
+  const { putOut, refuseUnwritable } = await import('../output.ts');
+  await refuseUnwritable(options.out);
   const report = await runBatch(options);
-  if (options.json) print(JSON.stringify(report));
-  else for (const line of linesOf(report)) print(line);
+  await putOut(await simResult(report), () => linesOf(report), options);
   if (report.failed.length > 0) process.exitCode = 1;
 }
 
@@ -37,6 +39,7 @@ export function simCommand(): Command {
     )
     .option('--jobs <number>', 'worker threads', parseWhole, availableParallelism())
     .option('--json', 'print one JSON object')
+    .option('--out <file>', 'write the JSON to a file, too')
     .action(simulate);
 }
 

@@ -1,12 +1,14 @@
 /**
  * A client that asks for the result of a run in its own way, and what that costs it.
  *
- * Owns the counting of calls and characters. The answer is the text that a model gets, as the MCP endpoint packs it.
+ * Owns when it asks, and the counting of calls. Each way of asking is a client by itself: what one of them was told last
+ * is no news of another.
  */
 import type { Clock } from '../../protocol/ports.ts';
 import type { AgentApi, AgentPrincipal, RunView } from '../../server/agent-api.ts';
 import type { Strategy } from '../asking.ts';
 import { sleepFor } from './sleep.ts';
+import { weighedLook } from './weighed-look.ts';
 
 /** What asking needs of a world, virtual or real. */
 export interface AskedWorld {
@@ -16,11 +18,27 @@ export interface AskedWorld {
   readonly options: { readonly weighsAnswers: boolean };
 }
 
+/** What is needed of an answer to know what to do next. */
+export type Told = Pick<RunView, 'status' | 'check_after_seconds'>;
+
+/** Estimated, of what a model writes and reads. */
+export interface TokensSpent {
+  /** Of inputs, and of answers as words and as data: what the endpoint sends. */
+  readonly all: number;
+  /** Of inputs, and of answers as words alone: where a client keeps the data from its model. */
+  readonly words: number;
+}
+
+export interface Looked {
+  readonly told: Told;
+  readonly tokens: TokensSpent;
+}
+
 /** What asking for one run came to. */
 export interface Asked {
   readonly calls: number;
-  /** Of inputs and answers, as text; 0 in a world where nobody weighs them, since that costs more than asking. */
-  readonly chars: number;
+  /** 0 in a world where nobody weighs answers, since that costs more than asking. */
+  readonly tokens: TokensSpent;
   /** When the client knew that the run had ended. */
   readonly knewAt: number;
 }
@@ -34,21 +52,34 @@ export function hasEnded({ status }: Pick<RunView, 'status'>): boolean {
 const never = new AbortController().signal;
 
 /** Asks until the run has ended. */
-export async function ask(world: AskedWorld, commandId: string, strategy: Strategy): Promise<Asked> {
+export async function ask(world: AskedWorld, ticket: RunView, strategy: Strategy): Promise<Asked> {
   const { clock } = world;
-  const { pauses_s, wait_s } = strategy;
-  const input = wait_s > 0 ? { command_id: commandId, wait_seconds: wait_s } : { command_id: commandId };
-  const { weighsAnswers } = world.options;
-  const inputChars = JSON.stringify(input).length;
-  let chars = 0;
+  const look = world.options.weighsAnswers ? weighedLook(world, ticket) : bareLook(world, ticket);
+  const spent = { all: 0, words: 0 };
+  let told: Told = ticket;
   for (let calls = 0; ; ) {
-    const pauseS = pauses_s[Math.min(calls, pauses_s.length - 1)]!;
-    await sleepFor(clock, pauseS * 1_000);
-    const run = await read(world, commandId, wait_s * 1_000);
+    await sleepFor(clock, pauseS(strategy, { calls, told }) * 1_000);
+    const looked = await look(strategy.wait_s);
     calls++;
-    if (weighsAnswers) chars += inputChars + JSON.stringify(run).length;
-    if (hasEnded(run)) return { calls, chars, knewAt: clock.monotonic() };
+    told = looked.told;
+    spent.all += looked.tokens.all;
+    spent.words += looked.tokens.words;
+    if (hasEnded(told)) return { calls, tokens: spent, knewAt: clock.monotonic() };
   }
+}
+
+/** As the endpoint says it where there is no better guess. */
+const UNTOLD_S = 1;
+
+function pauseS({ pauses_s }: Strategy, { calls, told }: { calls: number; told: Told }): number {
+  if (typeof pauses_s === 'string') return told.check_after_seconds ?? UNTOLD_S;
+  return pauses_s[Math.min(calls, pauses_s.length - 1)]!;
+}
+
+const NOTHING: TokensSpent = { all: 0, words: 0 };
+
+function bareLook(world: AskedWorld, { command_id }: RunView): (waitS: number) => Promise<Looked> {
+  return async (waitS) => ({ told: await read(world, command_id, waitS * 1_000), tokens: NOTHING });
 }
 
 export function read(world: AskedWorld, commandId: string, waitMs = 0): Promise<RunView> {

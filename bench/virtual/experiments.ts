@@ -9,7 +9,7 @@ import type { Fault } from '../faults/fault.ts';
 import none from '../faults/none.ts';
 import type { BenchMode } from '../modes/mode.ts';
 import { namedRandom } from '../sim/seeded.ts';
-import type { Workload } from '../workloads/workload.ts';
+import { drawnAs, type Workload } from '../workloads/workload.ts';
 import { createBenchWorld } from './bench-world.ts';
 import type { Price } from './meter.ts';
 import { playRounds, type RunRecord } from './rounds.ts';
@@ -33,7 +33,7 @@ export interface RoundsJob {
 async function rounds(job: RoundsJob): Promise<{ records: RunRecord[]; price: Price }> {
   const { seed, mode, workload, fault, firstRound, metered, weighsAnswers, diskMs } = job;
   // Equal for all modes, so that what is drawn for the line's weather comes from the same stream in each.
-  const worldSeed = seedOf(seed, `${workload.name} ${fault.name} ${firstRound}`);
+  const worldSeed = seedOf(seed, `${drawnAs(workload)} ${fault.name} ${firstRound}`);
   const world = await createBenchWorld({
     seed: worldSeed,
     mode,

@@ -4,9 +4,10 @@
  * Owns what is drawn for a round, so that the same round of the same seed asks for the same in each mode.
  */
 import type { Random } from '../../protocol/ports.ts';
+import type { RunTicket } from '../../server/agent-api.ts';
 import { drawMs } from '../draws.ts';
 import { namedRandom } from '../sim/seeded.ts';
-import type { Workload } from '../workloads/workload.ts';
+import { drawnAs, type Workload } from '../workloads/workload.ts';
 import { type Asked, ask, hasEnded, untilEnded } from './ask.ts';
 import type { RunOrder } from './bench-engine.ts';
 import type { BenchWorld } from './bench-world.ts';
@@ -80,7 +81,7 @@ export function drawRound(
   { workload, seed }: { workload: Workload; seed: number },
   round: number,
 ): { gapMs: number; runs: PlannedRun[] } {
-  const random = namedRandom(seed, `${workload.name} round ${round}`);
+  const random = namedRandom(seed, `${drawnAs(workload)} round ${round}`);
   const gapMs = GAP_MS + random.next() * GAP_SPREAD_MS;
   return { gapMs, runs: plan(workload, random) };
 }
@@ -123,9 +124,10 @@ async function playRun(
   const { run, round, index, workload } = given;
   const { clock } = world;
   const queuedAt = clock.monotonic();
-  const commandId = await queue(world, { key: `round-${round}-run-${index}`, order: run.order });
+  const ticket = await ticketFor(world, { key: `round-${round}-run-${index}`, order: run.order });
+  const commandId = ticket.command_id;
   const cancelling = run.cancelAfterMs === null ? null : cancelLater(world, commandId, queuedAt + run.cancelAfterMs);
-  const asking = workload.asking.map((strategy) => ask(world, commandId, strategy));
+  const asking = workload.asking.map((strategy) => ask(world, ticket, strategy));
   const { status } = await untilEnded(world, commandId);
   const knownAt = clock.monotonic();
   const asked = await Promise.all(asking);
@@ -136,13 +138,17 @@ async function playRun(
 }
 
 /** Starts a run, and resolves with its command when the ticket is there. */
-export async function queue(world: BenchWorld, { key, order }: { key: string; order: RunOrder }): Promise<string> {
+export async function queue(world: BenchWorld, run: { key: string; order: RunOrder }): Promise<string> {
+  return (await ticketFor(world, run)).command_id;
+}
+
+function ticketFor(world: BenchWorld, { key, order }: { key: string; order: RunOrder }): Promise<RunTicket> {
   const request = {
     graph_session_id: world.graphSessionId,
     arguments: { ...order },
     idempotency_key: key.padEnd(8, '-'),
   };
-  return (await world.relay.agents.runSession(world.caller, request)).command_id;
+  return world.relay.agents.runSession(world.caller, request);
 }
 
 async function cancelLater(world: BenchWorld, commandId: string, at: number): Promise<CancelRecord> {

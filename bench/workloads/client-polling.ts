@@ -1,5 +1,5 @@
-/** What asking costs: each way of the post, and waiting, on the same runs. */
-import { PUBLISHED_STRATEGIES, WAITING } from '../asking.ts';
+/** What asking costs: each way of the post, waiting, and doing as one is told, on the same runs. */
+import { STRATEGIES } from '../asking.ts';
 import pickup from './pickup.ts';
 import type { Workload } from './workload.ts';
 
@@ -7,5 +7,5 @@ export default {
   ...pickup,
   name: 'client-polling',
   about: 'one run, watched by clients that ask in different ways',
-  asking: [...PUBLISHED_STRATEGIES, WAITING],
+  asking: [...STRATEGIES],
 } satisfies Workload;

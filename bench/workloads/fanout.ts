@@ -10,5 +10,6 @@ export function fanout(count: number, slots = 1): Workload {
     about: `${count} runs in one moment; the desktop runs them ${atOnce}`,
     starts: [{ at_s: 0, count }],
     slots,
+    ...(slots === 1 ? {} : { drawn_as: `fanout-${count}` }),
   };
 }

@@ -9,6 +9,9 @@ import { strategySchema } from '../asking.ts';
 import { drawSchema } from '../draws.ts';
 import { nameSchema } from '../names.ts';
 
+/** Runs at once on a desktop, at most. */
+export const SLOTS_MAX = 64;
+
 const startSchema = z.strictObject({
   /** Seconds after the round's beginning. */
   at_s: drawSchema,
@@ -19,13 +22,15 @@ const startSchema = z.strictObject({
 export const workloadSchema = z.strictObject({
   name: nameSchema,
   about: z.string().min(1).max(300),
+  /** Its rounds are drawn as those of this workload: equal runs where the starts are equal, to be compared with. */
+  drawn_as: nameSchema.optional(),
   starts: z.array(startSchema).min(1).max(1_000),
   /** How long each run takes. */
   run_s: drawSchema,
   /** From a cancel until the engine has stopped. */
   stop_s: z.number().min(0).max(600),
   /** Runs at once on the desktop. */
-  slots: z.int().min(1).max(64),
+  slots: z.int().min(1).max(SLOTS_MAX),
   /** Some or all runs are cancelled, so long after they were queued. */
   cancel: z.strictObject({ share: z.number().min(0).max(1), after_s: drawSchema }).nullable(),
   /** The desktop has no network from just before the round's beginning, for so long. */
@@ -34,6 +39,11 @@ export const workloadSchema = z.strictObject({
   asking: z.array(strategySchema).max(20),
 });
 export type Workload = z.infer<typeof workloadSchema>;
+
+/** By this name its rounds are drawn. */
+export function drawnAs({ name, drawn_as }: Pick<Workload, 'name' | 'drawn_as'>): string {
+  return drawn_as ?? name;
+}
 
 /** Runs of one round. */
 export function runsOf({ starts }: Workload): number {

@@ -14,9 +14,9 @@ import t, { type Test } from 'tap';
 import { CANDIDATES, type Candidate, INSTALL, prepare, type Setting } from '../../bench/peers/candidates.ts';
 import { MissingError } from '../../bench/peers/missing.ts';
 import { findProgram, type ProgramName } from '../../bench/peers/programs.ts';
-import type { PeersReport } from '../../bench/peers/report.ts';
 import { measureRounds } from '../../bench/peers/rounds.ts';
 import type { Subject } from '../../bench/pickup/subject.ts';
+import { peersResultSchema } from '../../bench/result-format.ts';
 import { expectProcesses, launch, run, tempFolder, until, within } from '../process/support.ts';
 
 expectProcesses(t);
@@ -85,9 +85,13 @@ t.test('without any peer the command names them, measures ours and the floor, an
   const only = ['--only', 'beanstalkd,pg-boss'];
   const { code, stdout, stderr } = await run(t, ['bench', 'peers', ...TINY, ...only, '--json', '--out', out], { env });
   t.equal(code, 0, stderr);
-  const report = JSON.parse(stdout) as PeersReport;
+  const report = peersResultSchema.parse(JSON.parse(stdout));
   t.same(JSON.parse(await readFile(out, 'utf8')), report, 'the file has the same');
-  t.same(report.schema, { name: 'graph-relay.bench.peers', version: 1 });
+  t.match(report, {
+    kind: 'peers',
+    seed: 1,
+    command: /^npm run bench -- peers --rounds 1 .* --only beanstalkd,pg-boss$/,
+  });
   t.same(
     report.subjects.map(({ name, setting }) => `${name} ${setting}`),
     ['floor bare node:http, held answer', 'graph-relay long-poll', 'graph-relay websocket'],
@@ -104,7 +108,8 @@ t.test('without any peer the command names them, measures ours and the floor, an
   );
   t.match(report.missing[0], { remedy: /DATABASE_URL|npm ci/ });
   t.match(report.missing[2], { reason: 'the program beanstalkd is not on PATH', remedy: /apt-get install beanstalkd/ });
-  t.match(report.machine, { cores: Number, cpu: String, kernel: String, node: process.version });
+  t.match(report.made, { machine: { cores: Number, cpu: String }, versions: { node: process.versions.node } });
+  t.match(report.surroundings, { load_before: Number, temporary_files_in_memory: Boolean });
   t.same(report.order, [report.order[0]]);
   t.equal(report.order[0]?.length, 3);
 });

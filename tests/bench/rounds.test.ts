@@ -101,7 +101,15 @@ t.test('a client that asks each 15 s is late by half of that, and a waiting one 
   const waiting = summarize(late(WAITING.name))!;
   t.ok(waiting.max <= 1_000, 'at worst the run ends between two calls');
   t.ok(summarize(records.map(({ asked }) => asked[index(WAITING.name)]!.calls))!.mean <= 2.5);
-  t.ok(records.every(({ asked }) => asked.every(({ calls, chars }) => chars > 500 * calls && chars < 1_000 * calls)));
+  const spent = records.flatMap(({ asked }) => asked);
+  t.ok(
+    spent.every(({ calls, tokens }) => tokens.words > 30 * calls && tokens.words < 100 * calls),
+    'an input and a sentence',
+  );
+  t.ok(
+    spent.every(({ calls, tokens }) => tokens.all > tokens.words + 200 && tokens.all < 500 * calls),
+    'the end in full',
+  );
 });
 
 t.test(

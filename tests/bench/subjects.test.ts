@@ -6,7 +6,6 @@ import t, { type Test } from 'tap';
 import { type Measured, measureRounds, nameOf } from '../../bench/peers/rounds.ts';
 import { Arrivals } from '../../bench/pickup/arrivals.ts';
 import { startFloor } from '../../bench/pickup/floor.ts';
-import { quantiles } from '../../bench/pickup/quantiles.ts';
 import { startRelay } from '../../bench/pickup/relay.ts';
 import { stampUs } from '../../bench/pickup/stamp.ts';
 import { PAYLOAD_BYTES, payloadOf, type Subject } from '../../bench/pickup/subject.ts';
@@ -27,11 +26,6 @@ t.test('what arrives before somebody waits for it is kept, and a failure ends al
   arrivals.fail(new Error('gone'));
   await t.rejects(never, { message: 'gone' });
   await t.rejects(arrivals.wait('afterwards'), { message: 'gone' });
-});
-
-t.test('quantiles are values that were measured', async (t) => {
-  const values = Array.from({ length: 200 }, (_, index) => 200 - index);
-  t.same(quantiles(values), { p50: 100, p99: 198, max: 200 });
 });
 
 t.test('every payload has the same size', async (t) => {

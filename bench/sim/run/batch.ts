@@ -4,6 +4,7 @@
  * Owns the order of seeds and the sums. Nothing here is part of a world: the wall clock is only for the report.
  */
 import { Worker } from 'node:worker_threads';
+import { siblingModule } from '../../../protocol/host/sibling-module.ts';
 import { systemClock } from '../../../protocol/host/system-ports.ts';
 import type { PathName } from '../paths/path.ts';
 import { runSeed, type SeedResult } from './run-seed.ts';
@@ -125,7 +126,7 @@ function inWorkers({ seed, seeds, path, jobs }: BatchOptions): Promise<Part[]> {
     const count = Math.ceil((seeds - index) / jobs);
     const given = { seed: seed + index, seeds: count, path, step: jobs };
     return new Promise<Part>((resolve, reject) => {
-      const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: given });
+      const worker = new Worker(siblingModule('./worker', import.meta.url), { workerData: given });
       worker.once('message', resolve);
       worker.once('error', reject);
       worker.once('exit', (code) => reject(new Error(`a worker of the simulation ended with code ${code}`)));
