@@ -29,23 +29,34 @@ t.test('the history of a session is its last runs, also after a restart of the r
   t.same((await listed({ ...here, site }))?.typical_run, { median_ms: 30_000, runs: 3 });
 });
 
-t.test('with a hold open, what is ahead is the run itself', async (t) => {
+t.test('the first look comes when a fifth of the earlier runs had ended', async (t) => {
   const here = await connectedSite();
-  for (const seconds of [20, 40, 60]) await ran(here, seconds);
+  for (const seconds of [60, 20, 40, 30, 50]) await ran(here, seconds);
   await here.desk.hold({ capacity: 1 });
   const { command_id } = await queue(here.site, here.agent);
-  t.equal(await advice(here, command_id), 40);
+  t.equal(await advice(here, command_id), 20);
 });
 
-t.test('a run that is going on needs what half of the longer ones still needed', async (t) => {
+t.test('later looks come after a fifth of the time in which most of them ended', async (t) => {
   const here = await connectedSite();
   for (const seconds of [20, 40, 60, 80, 100]) await ran(here, seconds);
   const commandId = await startedRun(here);
-  t.equal(await advice(here, commandId), 60);
-  await here.site.clock.advance(50_000);
-  t.equal(await advice(here, commandId), 30, 'the median of 60, 80 and 100 is 80');
-  await here.site.clock.advance(150_000);
+  t.equal(await advice(here, commandId), 20);
+  await here.site.clock.advance(15_000);
+  t.equal(await advice(here, commandId), 5, 'not before the first look');
+  await here.site.clock.advance(10_000);
+  t.equal(await advice(here, commandId), 12, 'a fifth of the way from 20 to 80');
+  await here.site.clock.advance(175_000);
   t.equal(await advice(here, commandId), 50, 'it has outlasted them all: a quarter of its age');
+});
+
+t.test('runs that take nearly the same time are looked at near their end', async (t) => {
+  const here = await connectedSite();
+  for (const seconds of [60, 61, 62, 63, 64]) await ran(here, seconds);
+  const commandId = await startedRun(here);
+  t.equal(await advice(here, commandId), 60);
+  await here.site.clock.advance(60_000);
+  t.equal(await advice(here, commandId), 1);
 });
 
 t.test('what runs and waits before it is counted in', async (t) => {
