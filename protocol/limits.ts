@@ -165,6 +165,12 @@ export const LIST_LIMIT = { min: 1, max: 50, default: 50 } as const;
 /** Longest wait of get_graph_run. MCP clients give up a call after 60 s; 50 s leaves room for the way. */
 export const WAIT_MAX_MS = 50_000;
 
+/**
+ * How often a caller that asked for progress hears of its wait. Longer: a client whose limit is 15 s of silence gives the call
+ * up. Shorter: news that say nothing new.
+ */
+export const PROGRESS_MS = 10_000;
+
 /** Active runs that list_graph_sessions shows, the newest. A client that lost more than these ids has lost the thread too. */
 export const ACTIVE_RUNS_SHOWN = 20;
 

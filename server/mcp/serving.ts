@@ -11,13 +11,14 @@ import {
   type McpHandlerRequestOptions,
   type McpRequestContext,
   Server,
+  type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { cleanText } from '../../protocol/text.ts';
 import type { AgentPrincipal } from '../agent-api.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { callTool, type ToolCallPorts } from './tool-call.ts';
-import { TOOLS } from './tools.ts';
+import { TOOLS, type ToolCaller } from './tools.ts';
 
 export interface Exchange {
   readonly request: Request;
@@ -100,11 +101,21 @@ function createServer(options: ServingOptions, agent: AgentPrincipal | null): Se
     if (agent === null) throw new Error('A tool call without an agent reached the server.');
     const { agentId } = agent;
     const requested = { name: params.name, input: params.arguments ?? {} };
+    const onProgress = progressTeller(mcpReq);
     return options.openCalls.run({ agentId, id: mcpReq.id, signal: mcpReq.signal }, (signal) =>
-      callTool(options, { agent, signal }, requested),
+      callTool(options, { agent, signal, onProgress }, requested),
     );
   });
   return server;
+}
+
+/** Puts news into the stream of the request's answer; null when the client gave no token to tell them by. */
+function progressTeller({ _meta, notify }: ServerContext['mcpReq']): ToolCaller['onProgress'] {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return null;
+  // The client may be gone; its answer will find out.
+  return (progress) =>
+    void notify({ method: 'notifications/progress', params: { progressToken, ...progress } }).catch(() => {});
 }
 
 type AuthInfo = NonNullable<McpRequestContext['authInfo']>;

@@ -217,8 +217,10 @@ export function postOf(body: object | string | Uint8Array | ReadableStream, opti
 
 /** What the 2026 era repeats of a message in headers. */
 function standardHeaders({ method, params }: RpcMessage): Record<string, string> {
-  if (params?._meta === undefined) return {};
-  const name = typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
+  const meta = params?._meta as Readonly<Record<string, unknown>> | undefined;
+  if (meta?.['io.modelcontextprotocol/protocolVersion'] === undefined) return {};
+  const subject = params?.name ?? params?.taskId;
+  const name = typeof subject === 'string' ? { 'mcp-name': subject } : {};
   return { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method, ...name };
 }
 
