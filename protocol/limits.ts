@@ -104,6 +104,12 @@ export const HELD_PER_DESKTOP = 80;
  */
 export const WAITS_PER_AGENT = 64;
 
+/**
+ * Tasks that one subscription follows; each is a wait of its agent. Larger: one subscription takes the waits of all the
+ * agent's chats. Smaller: a client with many tasks has to ask for the rest itself.
+ */
+export const TASKS_PER_LISTEN = 32;
+
 /** A finished run is kept this long, with its result. Longer: the state grows. Shorter: a result is gone before it is read. */
 export const RUN_RETENTION_MS = 30 * 24 * 3_600_000;
 

@@ -4,12 +4,12 @@
  * Owns the order of steps: token, method, body, gate, SDK. Stateless: whatever session id an old client keeps sending
  * is ignored, so it goes on working after a restart. Any path is taken; routing is done outside.
  */
-import { MCP_BODY_BYTES, TOLD_RUNS } from '../../protocol/limits.ts';
+import { MCP_BODY_BYTES, RUN_RETENTION_MS, TOLD_RUNS } from '../../protocol/limits.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
 import type { AgentApi } from '../agent-api.ts';
 import { markInexact } from '../exact-json.ts';
 import { readJsonBody } from './body.ts';
-import { type Authenticate, identify, refusalFor, toolCallsOf } from './gate.ts';
+import { type Authenticate, agentOf, identify, refusalFor, toolCallsOf } from './gate.ts';
 import { LastTold } from './last-told.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RPC, refuse, withCharset } from './responses.ts';
@@ -23,6 +23,8 @@ export interface McpEndpointOptions {
   readonly log: Log;
   /** Runs of which is remembered what was told last; {@link TOLD_RUNS} when left out. */
   readonly toldRuns?: number;
+  /** How long an ended run is kept, as clients are told; the usual time when left out. */
+  readonly runsKeptMs?: number;
   /** What clients are told as the server's version. */
   readonly version?: string;
   readonly maxBodyBytes?: number;
@@ -34,9 +36,10 @@ export interface McpEndpoint {
 
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
-  const { toldRuns = TOLD_RUNS } = options;
+  const { toldRuns = TOLD_RUNS, runsKeptMs = RUN_RETENTION_MS } = options;
   const openCalls = new OpenCalls();
-  const serve = createServing({ api, clock, log, version, openCalls, told: new LastTold(toldRuns) });
+  const told = new LastTold(toldRuns);
+  const serve = createServing({ api, clock, log, version, openCalls, told, runsKeptMs });
 
   async function answer(request: Request): Promise<Response> {
     const identity = identify(request, authenticate);
@@ -47,9 +50,10 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     if (body === null) return refuseMethod();
     if ('refusal' in body) return refuse(body.refusal);
     for (const { input } of toolCallsOf(json)) markInexact(input, body.inexact);
-    const agent = identity.kind === 'agent' ? identity.agent : null;
+    const agent = agentOf(identity);
     if (agent !== null) openCalls.takeBack(agent.agentId, json);
-    return serve({ request, body: json, agent, mayHold: mayHold(json) });
+    const agentNow = () => agentOf(identify(request, authenticate));
+    return serve({ request, body: json, agent, agentNow, mayHold: mayHold(json) });
   }
 
   async function fetch(request: Request): Promise<Response> {

@@ -1,12 +1,13 @@
 /**
  * Who may call: reads the bearer token, and refuses what it does not allow.
  *
- * Looking around is free (`initialize`, `tools/list`, `ping`, `server/discover`, notifications); calling a tool needs a
- * token. A token that is shown must be good whatever is asked, so that a client notices a revoked one early. Owns the
+ * Looking around is free (`initialize`, `tools/list`, `ping`, `server/discover`, notifications); calling a tool and all about
+ * tasks needs a token. A token that is shown must be good whatever is asked, so that a client notices a revoked one early. Owns the
  * challenges that clients act on; must not run anything.
  */
 import type { AgentPrincipal, AgentScope } from '../agent-api.ts';
 import { RPC, refuse, requestIdOf } from './responses.ts';
+import { taskMessagesOf } from './task-methods.ts';
 import { TOOLS, type Tool } from './tools.ts';
 
 export type Authenticate = (bearer: string) => AgentPrincipal | null;
@@ -35,6 +36,10 @@ export function identify(request: Request, authenticate: Authenticate): Identity
   return agent === null ? { kind: 'rejected' } : { kind: 'agent', agent };
 }
 
+export function agentOf(identity: Identity): AgentPrincipal | null {
+  return identity.kind === 'agent' ? identity.agent : null;
+}
+
 /** The tool calls of a message, or of each message of a 2025-era batch. */
 export function toolCallsOf(body: unknown): readonly ToolCall[] {
   const messages = Array.isArray(body) ? body : [body];
@@ -57,7 +62,7 @@ function toolNamed(name: unknown): Tool | undefined {
 /** The refusal of this message from this caller; null when it may pass. */
 export function refusalFor(identity: Identity, body: unknown): Response | null {
   if (identity.kind === 'rejected') return refuseToken(body);
-  const calls = toolCallsOf(body);
+  const calls = [...toolCallsOf(body), ...taskMessagesOf(body)];
   if (calls.length === 0) return null;
   if (identity.kind === 'anonymous') return askForToken(body);
   const lacking = calls.some(({ tool }) => tool !== undefined && !allows(identity.agent, tool.scope));

@@ -16,7 +16,11 @@ import {
 } from '@modelcontextprotocol/server';
 import { cleanText } from '../../protocol/text.ts';
 import type { AgentPrincipal } from '../agent-api.ts';
+import { LastTold } from './last-told.ts';
 import type { OpenCalls } from './open-calls.ts';
+import { type TaskPorts, taskInPlaceOf } from './task-calls.ts';
+import { declaresTasks, isTaskListen, TASK_TOOL, TASKS_DECLARED } from './task-methods.ts';
+import { serveTaskListen, serveTaskMethods } from './task-serving.ts';
 import { callTool, type ToolCallPorts } from './tool-call.ts';
 import { TOOLS, type ToolCaller } from './tools.ts';
 
@@ -25,10 +29,12 @@ export interface Exchange {
   /** The request's body, parsed. */
   readonly body: unknown;
   readonly agent: AgentPrincipal | null;
+  /** The same, asked again: for an answer that takes hours. */
+  readonly agentNow: () => AgentPrincipal | null;
   readonly mayHold: boolean;
 }
 
-export interface ServingOptions extends ToolCallPorts {
+export interface ServingOptions extends ToolCallPorts, TaskPorts {
   /** What clients see as the server's version. */
   readonly version: string;
   readonly openCalls: OpenCalls;
@@ -48,21 +54,25 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 export function createServing(options: ServingOptions): (exchange: Exchange) => Promise<Response> {
   const report = (error: Error) => options.log.debug('mcp.refused', { problem: cleanText(error, 300) });
-  const factory = ({ authInfo }: Partial<McpRequestContext>) => {
-    const server = createServer(options, principalOf(authInfo));
+  const factory = ({ authInfo, era }: Partial<McpRequestContext>) => {
+    const server = createServer(options, { agent: principalOf(authInfo), hasTasks: era === 'modern' });
     server.onerror = report;
     return server;
   };
-  // Nothing of ours changes while a client listens, so no stream of `subscriptions/listen` is worth keeping open.
+  // Nothing else of ours changes while a client listens, so no stream of the SDK is worth keeping open.
   const shared = { onerror: report, maxSubscriptions: 0 };
   const plain = createMcpHandler(factory, shared);
   const streaming = createMcpHandler(factory, { ...shared, responseMode: 'sse' });
 
-  return async ({ request, body, agent, mayHold }) => {
+  return async (exchange) => {
+    const { request, body, agent, mayHold } = exchange;
     const sdkOptions = { parsedBody: body, ...(agent && { authInfo: authInfoOf(agent) }) };
     if (mayHold) return streaming.fetch(request, sdkOptions);
     if (await isLegacyRequest(request, body)) return answerLegacyAsJson(factory(sdkOptions), request, sdkOptions);
-    return plain.fetch(request, sdkOptions);
+    const answer = await plain.fetch(request, sdkOptions);
+    // The SDK has looked at headers and envelope, and turned it down for want of room for subscriptions of its own.
+    const isWellFormed = answer.status === 200;
+    return isTaskListen(body) && isWellFormed ? serveTaskListen(factory({ era: 'modern' }), options, exchange) : answer;
   };
 }
 
@@ -85,11 +95,16 @@ async function answerLegacyAsJson(
   }
 }
 
-function createServer(options: ServingOptions, agent: AgentPrincipal | null): Server {
+interface Served {
+  readonly agent: AgentPrincipal | null;
+  readonly hasTasks: boolean;
+}
+
+function createServer(options: ServingOptions, { agent, hasTasks }: Served): Server {
   const server = new Server(
     { name: 'graph-relay', title: 'Graph Relay', version: options.version },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: {}, ...(hasTasks && TASKS_DECLARED) },
       instructions: INSTRUCTIONS,
       cacheHints: { 'tools/list': LIST_CACHE, 'server/discover': LIST_CACHE },
     },
@@ -102,10 +117,15 @@ function createServer(options: ServingOptions, agent: AgentPrincipal | null): Se
     const { agentId } = agent;
     const requested = { name: params.name, input: params.arguments ?? {} };
     const onProgress = progressTeller(mcpReq);
-    return options.openCalls.run({ agentId, id: mcpReq.id, signal: mcpReq.signal }, (signal) =>
-      callTool(options, { agent, signal, onProgress }, requested),
-    );
+    const asTask = hasTasks && params.name === TASK_TOOL && declaresTasks(mcpReq.envelope);
+    // Whoever gets a task has not been told the ticket.
+    const ports = asTask ? { ...options, told: new LastTold(0) } : options;
+    return options.openCalls.run({ agentId, id: mcpReq.id, signal: mcpReq.signal }, async (signal) => {
+      const result = await callTool(ports, { agent, signal, onProgress }, requested);
+      return asTask ? taskInPlaceOf(options, result) : result;
+    });
   });
+  if (hasTasks) serveTaskMethods(server, options, agent);
   return server;
 }
 

@@ -54,7 +54,7 @@ export async function callTool(
 }
 
 /** The answer twice: as data for programs, and in words for models. What the Graph returned stands by itself. */
-function packAnswer({ data, text, result }: Answer): CallToolResult {
+export function packAnswer({ data, text, result }: Answer): CallToolResult {
   const texts = result === undefined ? [text] : [text, JSON.stringify(result.value)];
   return {
     structuredContent: data as Record<string, unknown>,

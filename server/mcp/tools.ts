@@ -212,7 +212,7 @@ async function waitedFor(
   return waiting.finally(() => news.stop());
 }
 
-function runAnswer(run: RunView, now: number): Answer {
+export function runAnswer(run: RunView, now: number): Answer {
   const said = { data: run, text: runText(run, now) };
   return 'result' in run ? { ...said, result: { value: run.result } } : said;
 }
