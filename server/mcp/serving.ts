@@ -54,11 +54,15 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 export function createServing(options: ServingOptions): (exchange: Exchange) => Promise<Response> {
   const report = (error: Error) => options.log.debug('mcp.refused', { problem: cleanText(error, 300) });
-  const factory = ({ authInfo, era }: Partial<McpRequestContext>) => {
-    const server = createServer(options, { agent: principalOf(authInfo), hasTasks: era === 'modern' });
+  const serverFor = (served: Served) => {
+    const server = createServer(options, served);
     server.onerror = report;
     return server;
   };
+  const factory = ({ authInfo, era }: Partial<McpRequestContext>) =>
+    serverFor({ agent: principalOf(authInfo), hasTasks: era === 'modern' });
+  const listening = (revision: string) =>
+    serverFor({ agent: null, hasTasks: true, supportedProtocolVersions: [revision] });
   // Nothing else of ours changes while a client listens, so no stream of the SDK is worth keeping open.
   const shared = { onerror: report, maxSubscriptions: 0 };
   const plain = createMcpHandler(factory, shared);
@@ -72,7 +76,7 @@ export function createServing(options: ServingOptions): (exchange: Exchange) => 
     const answer = await plain.fetch(request, sdkOptions);
     // The SDK has looked at headers and envelope, and turned it down for want of room for subscriptions of its own.
     const isWellFormed = answer.status === 200;
-    return isTaskListen(body) && isWellFormed ? serveTaskListen(factory({ era: 'modern' }), options, exchange) : answer;
+    return isTaskListen(body) && isWellFormed ? serveTaskListen(listening, options, exchange) : answer;
   };
 }
 
@@ -98,13 +102,16 @@ async function answerLegacyAsJson(
 interface Served {
   readonly agent: AgentPrincipal | null;
   readonly hasTasks: boolean;
+  /** Where the SDK does not set them itself. */
+  readonly supportedProtocolVersions?: string[];
 }
 
-function createServer(options: ServingOptions, { agent, hasTasks }: Served): Server {
+function createServer(options: ServingOptions, { agent, hasTasks, ...versions }: Served): Server {
   const server = new Server(
     { name: 'graph-relay', title: 'Graph Relay', version: options.version },
     {
       capabilities: { tools: {}, ...(hasTasks && TASKS_DECLARED) },
+      ...versions,
       instructions: INSTRUCTIONS,
       cacheHints: { 'tools/list': LIST_CACHE, 'server/discover': LIST_CACHE },
     },

@@ -3,7 +3,11 @@
  *
  * Owns what can be told from a message alone. Must not run anything, and must not answer.
  */
-import { CLIENT_CAPABILITIES_META_KEY, MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  MissingRequiredClientCapabilityError,
+} from '@modelcontextprotocol/server';
 import type { AgentScope } from '../agent-api.ts';
 
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
@@ -47,12 +51,10 @@ export function requireDeclared(envelope: Readonly<Record<string, unknown>> | un
   );
 }
 
-/** Whether the client has said, with this very request, that it knows tasks. */
+/** Whether the client has said, with this very request, that it knows tasks. The SDK has checked the form. */
 export function declaresTasks(envelope: Readonly<Record<string, unknown>> | undefined): boolean {
-  const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as { extensions?: unknown } | undefined;
-  const extensions = capabilities?.extensions as Readonly<Record<string, unknown>> | null | undefined;
-  const declared = extensions?.[TASKS_EXTENSION];
-  return typeof declared === 'object' && declared !== null && !Array.isArray(declared);
+  const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
+  return capabilities?.extensions?.[TASKS_EXTENSION] !== undefined;
 }
 
 function isAboutTasks(message: unknown): boolean {

@@ -37,10 +37,15 @@ export interface ListenExchange {
 }
 
 /** Answers a subscription to news of tasks, which the SDK's own router would ignore, with a stream of them. */
-export async function serveTaskListen(server: Server, ports: TaskPorts, exchange: ListenExchange): Promise<Response> {
+export async function serveTaskListen(
+  makeServer: (revision: string) => Server,
+  ports: TaskPorts,
+  exchange: ListenExchange,
+): Promise<Response> {
   const { request, body, agentNow } = exchange;
   const route = classifyInboundRequest({ httpMethod: 'POST', ...versionOf(request), body });
   if (route.kind !== 'modern' || route.messageKind !== 'request') throw new Error('Not a request of the 2026 era.');
+  const server = makeServer(route.classification.revision ?? '');
   const params = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.string()) }) });
   server.setRequestHandler('subscriptions/listen', { params }, async ({ notifications }, { mcpReq }) => {
     requireDeclared(mcpReq.envelope);

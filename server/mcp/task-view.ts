@@ -69,6 +69,8 @@ function statusOf({ status }: RunView): Task['status'] {
 function resultOf(run: RunView, now: number): CallToolResult {
   const answer = runAnswer(run, now);
   // The task was made by the first call with its key; a later one with the same key was given the same task.
-  const result = packAnswer({ ...answer, data: { ...answer.data, replayed: false } });
+  const packed = packAnswer({ ...answer, data: { ...answer.data, replayed: false } });
+  // The SDK marks results on their way out; it does not see this one, which is inside of another.
+  const result = { resultType: 'complete', ...packed };
   return run.status === 'completed' ? result : { ...result, isError: true };
 }
