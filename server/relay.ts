@@ -16,7 +16,6 @@ import { openApiDocument } from './plain/openapi.ts';
 import { createPlainRoutes } from './plain/routes.ts';
 import { createRelayCore } from './relay-core.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './relay-limits.ts';
-import { keptMs } from './retention.ts';
 import type { RelayTables, TokenRow } from './rows.ts';
 import { createTrpcRoute, logged } from './trpc-route.ts';
 
@@ -61,8 +60,7 @@ export function createRelay(options: RelayOptions): Relay {
   const access = createAccess({ store, ports, onRevoked: endHeld });
   const router = createRelayRouter(calls);
   const sockets = new DesktopSockets({ router, clock, log, times: limits, onSilent: core.fellSilent });
-  const { toldRuns } = limits;
-  const runsKeptMs = keptMs(limits, false);
+  const { toldRuns, keyRetentionMs: runsKeptMs } = limits;
   const mcp = createMcpEndpoint({ api: agents, authenticate: access.agentOf, log, clock, toldRuns, runsKeptMs });
   const trpc = createTrpcRoute({ router, authenticate: desktopOf, log });
   const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: desktopOf, log });

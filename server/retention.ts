@@ -74,11 +74,7 @@ export class Retention {
   }
 
   #dueAt({ finishedAt, queuedAt }: CommandRow, isOneTooMany: boolean): number {
-    return (finishedAt ?? queuedAt) + keptMs(this.#options.limits, isOneTooMany);
+    const { runRetentionMs, keyRetentionMs } = this.#options.limits;
+    return (finishedAt ?? queuedAt) + (isOneTooMany ? keyRetentionMs : Math.max(runRetentionMs, keyRetentionMs));
   }
-}
-
-/** How long a run is kept after its end. */
-export function keptMs({ runRetentionMs, keyRetentionMs }: RelayLimits, isOneTooMany: boolean): number {
-  return isOneTooMany ? keyRetentionMs : Math.max(runRetentionMs, keyRetentionMs);
 }

@@ -4,7 +4,7 @@
  * Owns the order of steps: token, method, body, gate, SDK. Stateless: whatever session id an old client keeps sending
  * is ignored, so it goes on working after a restart. Any path is taken; routing is done outside.
  */
-import { MCP_BODY_BYTES, RUN_RETENTION_MS, TOLD_RUNS } from '../../protocol/limits.ts';
+import { KEY_RETENTION_MS, MCP_BODY_BYTES, TOLD_RUNS } from '../../protocol/limits.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
 import type { AgentApi } from '../agent-api.ts';
 import { markInexact } from '../exact-json.ts';
@@ -23,7 +23,7 @@ export interface McpEndpointOptions {
   readonly log: Log;
   /** Runs of which is remembered what was told last; {@link TOLD_RUNS} when left out. */
   readonly toldRuns?: number;
-  /** How long an ended run is kept, as clients are told; the usual time when left out. */
+  /** How long an ended run is kept at least, as clients of tasks are told; {@link KEY_RETENTION_MS} when left out. */
   readonly runsKeptMs?: number;
   /** What clients are told as the server's version. */
   readonly version?: string;
@@ -36,7 +36,7 @@ export interface McpEndpoint {
 
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
-  const { toldRuns = TOLD_RUNS, runsKeptMs = RUN_RETENTION_MS } = options;
+  const { toldRuns = TOLD_RUNS, runsKeptMs = KEY_RETENTION_MS } = options;
   const openCalls = new OpenCalls();
   const told = new LastTold(toldRuns);
   const serve = createServing({ api, clock, log, version, openCalls, told, runsKeptMs });

@@ -14,7 +14,7 @@ export interface TaskPorts {
   readonly api: AgentApi;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long an ended run is kept, unless there are too many. */
+  /** How long an ended run is kept at least, however many there are. */
   readonly runsKeptMs: number;
 }
 

@@ -18,7 +18,7 @@ export interface Task {
   readonly statusMessage: string;
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** Since it was created. Grows with the life of the run: it is kept for so long after its end. */
+  /** Since it was created: until then it is there for certain. Grows as long as its run has not ended. */
   readonly ttlMs: number;
   readonly pollIntervalMs?: number;
 }
@@ -31,22 +31,22 @@ export interface DetailedTask extends Task {
 export interface TaskViewOptions {
   /** Epoch milliseconds. */
   readonly now: number;
-  /** How long a run is kept when nothing changes any more. */
+  /** How long an ended run is kept at least. */
   readonly keptMs: number;
 }
 
 export function taskOf(run: RunView, { now, keptMs }: TaskViewOptions): Task {
   const { queued_at, started_at, finished_at } = run.timing;
-  const lastUpdatedAt = (hasEnded(run.status) ? finished_at : null) ?? started_at ?? queued_at;
-  const aged = Math.max(0, Date.parse(lastUpdatedAt) - Date.parse(queued_at));
+  const ended = hasEnded(run.status) ? finished_at : null;
+  const lived = (ended === null ? now : Date.parse(ended)) - Date.parse(queued_at);
   const { check_after_seconds } = run;
   return {
     taskId: run.command_id,
     status: statusOf(run),
     statusMessage: stateText(run, now),
     createdAt: queued_at,
-    lastUpdatedAt,
-    ttlMs: aged + keptMs,
+    lastUpdatedAt: ended ?? started_at ?? queued_at,
+    ttlMs: Math.max(0, lived) + keptMs,
     ...(check_after_seconds === null ? {} : { pollIntervalMs: check_after_seconds * 1_000 }),
   };
 }

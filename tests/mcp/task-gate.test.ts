@@ -135,7 +135,7 @@ t.test('a start by a client that declares tasks is answered with the task', asyn
     statusMessage: 'Queued for 0 s, next in line; desktop online over long-poll.',
     createdAt: '2026-11-08T10:00:00.000Z',
     lastUpdatedAt: '2026-11-08T10:00:00.000Z',
-    ttlMs: 30 * 24 * 3_600_000,
+    ttlMs: 24 * 3_600_000,
     pollIntervalMs: 10_000,
   });
 });
