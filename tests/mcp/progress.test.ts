@@ -31,7 +31,7 @@ for (const era of ERAS) {
     await client.close();
   });
 
-  t.test(`news keep a client waiting whose limit is shorter than the wait, in ${era}`, async (t) => {
+  t.test(`news keep a client waiting whose limit is shorter than the wait, in ${era} (C66)`, async (t) => {
     const world = await createTestRelay();
     const command_id = await startedRun(world);
     useVirtualTimers(t, world.clock);

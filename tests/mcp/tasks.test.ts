@@ -1,5 +1,6 @@
 import { taskId } from '@modelcontextprotocol/ext-tasks/core';
 import t, { type Test } from 'tap';
+import { ticketSchema } from '../../server/mcp/tool-output.ts';
 import { callTool } from '../contract/mcp-caller.ts';
 import { createTestRelay, DAY, SECOND, session, startRun, type TestRelay } from '../contract/support.ts';
 import { UNKNOWN_COMMAND } from './fixtures.ts';
@@ -45,6 +46,7 @@ t.test(
     const told = await callTool(world, 'get_graph_run', { command_id });
     const { result } = outcome as unknown as { result: { content: { text: string }[]; structuredContent: object } };
     t.strictSame(result.structuredContent, { ...told.data, replayed: false }, 'it is what get_graph_run says');
+    t.equal(ticketSchema.safeParse(result.structuredContent).success, true, 'in the shape of the tool that was called');
     t.strictSame(
       result.content.map(({ text }) => text),
       [told.text, told.resultText],
@@ -69,6 +71,33 @@ t.test('a run that fails, expires or is lost is a task whose result is an error'
     const result = { isError: true, structuredContent: { status }, content: [{ text }] };
     t.match(outcome, { status: 'completed', result });
   }
+});
+
+t.test('a lost run that comes back after all is told as it ended', async (t) => {
+  const { world, session } = await worldWithClient(t);
+  const id = await startedRun(world);
+  await world.clock.advance(3_600 * SECOND);
+  const task = session.task(taskId(id));
+  t.match((await world.settle(task.snapshot())).raw, { status: 'completed', result: { isError: true } });
+  await completeRun(world, id);
+  const { raw } = await world.settle(task.snapshot());
+  t.match(raw, { status: 'completed', result: { isError: undefined, structuredContent: { result: { answer: 42 } } } });
+});
+
+t.test('a client that lost its tasks finds those that go on in the list, and can end them (C87)', async (t) => {
+  const { world, session } = await worldWithClient(t);
+  const lost = await world.settle(session.callTool('run_graph_session', RUN));
+  await lost.detach();
+  await startRun(world, { agent: world.otherAgent });
+  const { session: fresh } = await clientOf(t, world);
+  const list = await callTool(world, 'list_graph_sessions', {});
+  t.strictSame(
+    list.data.active_runs.map(({ command_id }: { command_id: string }) => command_id),
+    [lost.handle!.taskId],
+  );
+  const task = fresh.task(taskId(list.data.active_runs[0].command_id));
+  await world.settle(task.cancel());
+  t.match(await world.settle(task.snapshot()), { status: 'cancelled' });
 });
 
 t.test('a task that is cancelled is a run that is cancelled, before and after it has started', async (t) => {
