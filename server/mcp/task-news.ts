@@ -7,9 +7,13 @@
  */
 import { hasEnded } from '../../protocol/command-machine.ts';
 import { TASKS_PER_LISTEN, WAIT_MAX_MS } from '../../protocol/limits.ts';
+import { pause } from '../../protocol/waiting.ts';
 import { AgentError, type AgentPrincipal, type RunView } from '../agent-api.ts';
 import { detailsOf, type TaskPorts } from './task-calls.ts';
 import type { DetailedTask } from './task-view.ts';
+
+/** A wait that came back early with nothing to tell is not followed by the next at once: nothing may turn for hours. */
+const EMPTY_PAUSE_MS = 1_000;
 
 export interface Listener {
   /** Who listens, as of now; null when its token is not good any more. */
@@ -40,9 +44,12 @@ export async function tellNews(ports: TaskPorts, listener: Listener, taskIds: re
 async function follow(ports: TaskPorts, listener: Listener, first: RunView): Promise<void> {
   await listener.news(detailsOf(ports, first));
   for (let told = first; !hasEnded(told.status); ) {
+    const began = ports.clock.monotonic();
     const run = await look(ports, listener, { taskId: told.command_id, waitMs: WAIT_MAX_MS });
     if (run === null) return;
     if (isNews(told, run)) await listener.news(detailsOf(ports, run));
+    else if (ports.clock.monotonic() - began < WAIT_MAX_MS / 2)
+      await pause(ports.clock, EMPTY_PAUSE_MS, listener.signal);
     // There is no room for another wait, or the relay is about to stop: going on would be a loop without a pause.
     if (run.wait_seconds_granted !== undefined) return;
     told = run;

@@ -1,6 +1,9 @@
 import t from 'tap';
+import { VirtualClock } from '../../bench/sim/virtual-clock.ts';
+import type { RunView } from '../../server/agent-api.ts';
+import { startProgress } from '../../server/mcp/wait-progress.ts';
 import { createTestRelay, SECOND, startRun } from '../contract/support.ts';
-import { ERAS, type Era, postOf, toolCall } from './fixtures.ts';
+import { ERAS, type Era, postOf, runView, toolCall } from './fixtures.ts';
 import { completeRun, connectClient, startedRun, syncDesktop, useVirtualTimers } from './virtual-client.ts';
 
 interface News {
@@ -109,6 +112,33 @@ for (const era of ERAS) {
     t.equal(world.clock.events, before, 'no timer of this wait is left');
   });
 }
+
+t.test('a look that is still on its way when the wait ends is not told, and begins nothing', async (t) => {
+  for (const end of ['stop', 'abort'] as const) {
+    const clock = new VirtualClock();
+    const looking = Promise.withResolvers<RunView>();
+    const gone = new AbortController();
+    const told: unknown[] = [];
+    const tell = (news: unknown) => void told.push(news);
+    const { stop } = startProgress({ clock, total: 50, signal: gone.signal, look: () => looking.promise, tell });
+    if (end === 'stop') stop();
+    else gone.abort();
+    looking.resolve(runView());
+    await clock.advance(60 * SECOND);
+    t.strictSame(told, []);
+    t.equal(clock.events, 0);
+  }
+});
+
+t.test('a run that cannot be looked at has no news, and its wait goes on', async (t) => {
+  const clock = new VirtualClock();
+  const told: unknown[] = [];
+  const look = () => Promise.reject(new Error('gone'));
+  const { signal } = new AbortController();
+  startProgress({ clock, total: 50, signal, look, tell: (news) => void told.push(news) });
+  await clock.advance(60 * SECOND);
+  t.strictSame(told, []);
+});
 
 function withProgressToken(era: Era, input: object) {
   const { params = {}, ...rest } = toolCall(era, 'get_graph_run', input);

@@ -1,6 +1,7 @@
 import t from 'tap';
-import { createTestRelay, SECOND, session, startRun, type TestRelay } from '../contract/support.ts';
-import { declaring, message, postOf, UNKNOWN_COMMAND } from './fixtures.ts';
+import { tellNews } from '../../server/mcp/task-news.ts';
+import { createTestRelay, SECOND, SILENT, session, startRun, type TestRelay } from '../contract/support.ts';
+import { COMMAND, declaring, message, postOf, runView, UNKNOWN_COMMAND } from './fixtures.ts';
 import { connectTaskClient, DECLARED } from './task-client.ts';
 import { beginRun, completeRun, startedRun, syncDesktop, useVirtualTimers } from './virtual-client.ts';
 
@@ -157,6 +158,23 @@ t.test('a listener for whom there is no room is told how things stand, and let g
   await completeRun(world, id);
   await world.settle(first.ended);
   t.strictSame(statuses(first), ['working', 'completed']);
+});
+
+t.test('waits that come back early with nothing to tell are a second apart', async (t) => {
+  const { clock, relay, agent } = await createTestRelay();
+  let looks = 0;
+  const getRun = async () => {
+    looks++;
+    return runView();
+  };
+  const gone = new AbortController();
+  const ports = { api: { ...relay.agents, getRun }, clock, log: SILENT, runsKeptMs: 0 };
+  const listener = { agent: () => agent, signal: gone.signal, accepted: async () => {}, news: async () => {} };
+  const over = tellNews(ports, listener, [COMMAND]);
+  await clock.advance(10 * SECOND + 1);
+  t.equal(looks, 1 + 11);
+  gone.abort();
+  await clock.settle(over);
 });
 
 t.test('one subscription follows 32 tasks', async (t) => {
