@@ -47,11 +47,12 @@ async function follow(ports: TaskPorts, listener: Listener, first: RunView): Pro
     const began = ports.clock.monotonic();
     const run = await look(ports, listener, { taskId: told.command_id, waitMs: WAIT_MAX_MS });
     if (run === null) return;
-    if (isNews(told, run)) await listener.news(detailsOf(ports, run));
-    else if (ports.clock.monotonic() - began < WAIT_MAX_MS / 2)
-      await pause(ports.clock, EMPTY_PAUSE_MS, listener.signal);
-    // There is no room for another wait, or the relay is about to stop: going on would be a loop without a pause.
+    const isSame = !isNews(told, run);
+    if (!isSame) await listener.news(detailsOf(ports, run));
+    // There is no room for another wait, or the relay is about to stop.
     if (run.wait_seconds_granted !== undefined) return;
+    const cameEarly = ports.clock.monotonic() - began < WAIT_MAX_MS / 2;
+    if (isSame && cameEarly) await pause(ports.clock, EMPTY_PAUSE_MS, listener.signal);
     told = run;
   }
 }
