@@ -9,7 +9,7 @@ import type { Clock, Log } from '../../protocol/ports.ts';
 import type { AgentApi } from '../agent-api.ts';
 import { markInexact } from '../exact-json.ts';
 import { readJsonBody } from './body.ts';
-import { type Authenticate, agentOf, identify, refusalFor, toolCallsOf } from './gate.ts';
+import { type Authenticate, identify, refusalFor, toolCallsOf } from './gate.ts';
 import { LastTold } from './last-told.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RPC, refuse, withCharset } from './responses.ts';
@@ -36,9 +36,10 @@ export interface McpEndpoint {
 
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
-  const { toldRuns = TOLD_RUNS, runsKeptMs = KEY_RETENTION_MS } = options;
+  const { toldRuns = TOLD_RUNS } = options;
   const openCalls = new OpenCalls();
   const told = new LastTold(toldRuns);
+  const { runsKeptMs = KEY_RETENTION_MS } = options;
   const serve = createServing({ api, clock, log, version, openCalls, told, runsKeptMs });
 
   async function answer(request: Request): Promise<Response> {
@@ -50,9 +51,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     if (body === null) return refuseMethod();
     if ('refusal' in body) return refuse(body.refusal);
     for (const { input } of toolCallsOf(json)) markInexact(input, body.inexact);
-    const agent = agentOf(identity);
+    const agent = identity.kind === 'agent' ? identity.agent : null;
     if (agent !== null) openCalls.takeBack(agent.agentId, json);
-    const agentNow = () => agentOf(identify(request, authenticate));
+    const agentNow = () => {
+      const now = identify(request, authenticate);
+      return now.kind === 'agent' ? now.agent : null;
+    };
     return serve({ request, body: json, agent, agentNow, mayHold: mayHold(json) });
   }
 

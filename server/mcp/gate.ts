@@ -36,10 +36,6 @@ export function identify(request: Request, authenticate: Authenticate): Identity
   return agent === null ? { kind: 'rejected' } : { kind: 'agent', agent };
 }
 
-export function agentOf(identity: Identity): AgentPrincipal | null {
-  return identity.kind === 'agent' ? identity.agent : null;
-}
-
 /** The tool calls of a message, or of each message of a 2025-era batch. */
 export function toolCallsOf(body: unknown): readonly ToolCall[] {
   const messages = Array.isArray(body) ? body : [body];
