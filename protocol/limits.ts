@@ -104,6 +104,12 @@ export const HELD_PER_DESKTOP = 80;
  */
 export const WAITS_PER_AGENT = 64;
 
+/**
+ * Tasks that one subscription follows; each is a wait of its agent. Larger: one subscription takes the waits of all the
+ * agent's chats. Smaller: a client with many tasks has to ask for the rest itself.
+ */
+export const TASKS_PER_LISTEN = 32;
+
 /** A finished run is kept this long, with its result. Longer: the state grows. Shorter: a result is gone before it is read. */
 export const RUN_RETENTION_MS = 30 * 24 * 3_600_000;
 
@@ -170,6 +176,12 @@ export const LIST_LIMIT = { min: 1, max: 50, default: 50 } as const;
 
 /** Longest wait of get_graph_run. MCP clients give up a call after 60 s; 50 s leaves room for the way. */
 export const WAIT_MAX_MS = 50_000;
+
+/**
+ * How often a caller that asked for progress hears of its wait. Longer: a client whose limit is 15 s of silence gives the call
+ * up. Shorter: news that say nothing new.
+ */
+export const PROGRESS_MS = 10_000;
 
 /** Active runs that list_graph_sessions shows, the newest. A client that lost more than these ids has lost the thread too. */
 export const ACTIVE_RUNS_SHOWN = 20;

@@ -77,6 +77,7 @@ export function createRelay(options: RelayOptions): Relay {
     log,
     clock,
     toldRuns: limits.toldRuns,
+    runsKeptMs: limits.keyRetentionMs,
   });
   const trpc = createTrpcRoute({ router, authenticate: desktopOf, log });
   const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: desktopOf, log });

@@ -43,13 +43,19 @@ export function ticketText(ticket: RunTicket, now: number): string {
 
 export function runText(run: RunView, now: number): string {
   if (hasEnded(run.status)) return endText(run);
+  return `${stateText(run, now)} ${nextText(run.check_after_seconds)}`;
+}
+
+/** How the run stands, and no advice. */
+export function stateText(run: RunView, now: number): string {
+  if (hasEnded(run.status)) return endText(run);
   const stop = run.cancel_requested ? ' A stop was asked for.' : '';
   const since = secondsOf(now - Date.parse(run.timing.started_at ?? run.timing.queued_at));
   const state =
     run.status === 'running'
       ? `Running for ${since}.`
       : `Queued for ${since}, ${aheadText(run.ahead ?? 0)}; ${presenceText(run.desktop)}.`;
-  return `${state}${stop} ${nextText(run.check_after_seconds)}`;
+  return `${state}${stop}`;
 }
 
 /** Nothing that the caller has not been told how to do. */

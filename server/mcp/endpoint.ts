@@ -4,7 +4,7 @@
  * Owns the order of steps: token, method, body, gate, SDK. Stateless: whatever session id an old client keeps sending
  * is ignored, so it goes on working after a restart. Any path is taken; routing is done outside.
  */
-import { MCP_BODY_BYTES, TOLD_RUNS } from '../../protocol/limits.ts';
+import { KEY_RETENTION_MS, MCP_BODY_BYTES, TOLD_RUNS } from '../../protocol/limits.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
 import type { AgentApi } from '../agent-api.ts';
 import { ANY_ORIGIN, preflight } from '../auth/well-known.ts';
@@ -26,6 +26,8 @@ export interface McpEndpointOptions {
   readonly log: Log;
   /** Runs of which is remembered what was told last; {@link TOLD_RUNS} when left out. */
   readonly toldRuns?: number;
+  /** How long an ended run is kept at least, as clients of tasks are told; {@link KEY_RETENTION_MS} when left out. */
+  readonly runsKeptMs?: number;
   /** What clients are told as the server's version. */
   readonly version?: string;
   readonly maxBodyBytes?: number;
@@ -40,7 +42,9 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { toldRuns = TOLD_RUNS } = options;
   const { resourceMetadata = () => null } = options;
   const openCalls = new OpenCalls();
-  const serve = createServing({ api, clock, log, version, openCalls, told: new LastTold(toldRuns) });
+  const told = new LastTold(toldRuns);
+  const { runsKeptMs = KEY_RETENTION_MS } = options;
+  const serve = createServing({ api, clock, log, version, openCalls, told, runsKeptMs });
 
   async function answer(request: Request): Promise<Response> {
     const identity = identify(request, authenticate);
@@ -54,7 +58,11 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     for (const { input } of toolCallsOf(json)) markInexact(input, body.inexact);
     const agent = identity.kind === 'agent' ? identity.agent : null;
     if (agent !== null) openCalls.takeBack(agent.agentId, json);
-    return serve({ request, body: json, agent, mayHold: mayHold(json) });
+    const agentNow = () => {
+      const now = identify(request, authenticate);
+      return now.kind === 'agent' ? now.agent : null;
+    };
+    return serve({ request, body: json, agent, agentNow, mayHold: mayHold(json) });
   }
 
   async function fetch(request: Request): Promise<Response> {

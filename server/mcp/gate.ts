@@ -1,12 +1,13 @@
 /**
  * Who may call: reads the bearer token, and refuses what it does not allow.
  *
- * Looking around is free (`initialize`, `tools/list`, `ping`, `server/discover`, notifications); calling a tool needs a
- * token. A token that is shown must be good whatever is asked, so that a client notices a revoked one early. Owns the
+ * Looking around is free (`initialize`, `tools/list`, `ping`, `server/discover`, notifications); calling a tool and all about
+ * tasks needs a token. A token that is shown must be good whatever is asked, so that a client notices a revoked one early. Owns the
  * challenges that clients act on; must not run anything.
  */
 import type { AgentPrincipal, AgentScope } from '../agent-api.ts';
 import { RPC, refuse, requestIdOf } from './responses.ts';
+import { taskMessagesOf } from './task-methods.ts';
 import { TOOLS, type Tool } from './tools.ts';
 
 export type Authenticate = (bearer: string) => AgentPrincipal | null;
@@ -65,7 +66,7 @@ export interface GateOptions {
 export function refusalFor(identity: Identity, body: unknown, options: GateOptions): Response | null {
   const { resourceMetadata } = options;
   if (identity.kind === 'rejected') return refuseToken(body, resourceMetadata);
-  const calls = toolCallsOf(body);
+  const calls = [...toolCallsOf(body), ...taskMessagesOf(body)];
   if (identity.kind === 'anonymous' && options.tokenForAll) return askForToken(body, resourceMetadata);
   if (calls.length === 0) return null;
   if (identity.kind === 'anonymous') return askForToken(body, resourceMetadata);

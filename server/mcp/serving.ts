@@ -11,23 +11,30 @@ import {
   type McpHandlerRequestOptions,
   type McpRequestContext,
   Server,
+  type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { cleanText } from '../../protocol/text.ts';
 import type { AgentPrincipal } from '../agent-api.ts';
+import { LastTold } from './last-told.ts';
 import type { OpenCalls } from './open-calls.ts';
+import { type TaskPorts, taskInPlaceOf } from './task-calls.ts';
+import { declaresTasks, isTaskListen, TASK_TOOL, TASKS_DECLARED } from './task-methods.ts';
+import { serveTaskListen, serveTaskMethods } from './task-serving.ts';
 import { callTool, type ToolCallPorts } from './tool-call.ts';
-import { TOOLS } from './tools.ts';
+import { TOOLS, type ToolCaller } from './tools.ts';
 
 export interface Exchange {
   readonly request: Request;
   /** The request's body, parsed. */
   readonly body: unknown;
   readonly agent: AgentPrincipal | null;
+  /** The same, asked again: for an answer that takes hours. */
+  readonly agentNow: () => AgentPrincipal | null;
   readonly mayHold: boolean;
 }
 
-export interface ServingOptions extends ToolCallPorts {
+export interface ServingOptions extends ToolCallPorts, TaskPorts {
   /** What clients see as the server's version. */
   readonly version: string;
   readonly openCalls: OpenCalls;
@@ -47,21 +54,29 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 export function createServing(options: ServingOptions): (exchange: Exchange) => Promise<Response> {
   const report = (error: Error) => options.log.debug('mcp.refused', { problem: cleanText(error, 300) });
-  const factory = ({ authInfo }: Partial<McpRequestContext>) => {
-    const server = createServer(options, principalOf(authInfo));
+  const serverFor = (served: Served) => {
+    const server = createServer(options, served);
     server.onerror = report;
     return server;
   };
-  // Nothing of ours changes while a client listens, so no stream of `subscriptions/listen` is worth keeping open.
+  const factory = ({ authInfo, era }: Partial<McpRequestContext>) =>
+    serverFor({ agent: principalOf(authInfo), hasTasks: era === 'modern' });
+  const listening = (revision: string) =>
+    serverFor({ agent: null, hasTasks: true, supportedProtocolVersions: [revision] });
+  // Nothing else of ours changes while a client listens, so no stream of the SDK is worth keeping open.
   const shared = { onerror: report, maxSubscriptions: 0 };
   const plain = createMcpHandler(factory, shared);
   const streaming = createMcpHandler(factory, { ...shared, responseMode: 'sse' });
 
-  return async ({ request, body, agent, mayHold }) => {
+  return async (exchange) => {
+    const { request, body, agent, mayHold } = exchange;
     const sdkOptions = { parsedBody: body, ...(agent && { authInfo: authInfoOf(agent) }) };
     if (mayHold) return streaming.fetch(request, sdkOptions);
     if (await isLegacyRequest(request, body)) return answerLegacyAsJson(factory(sdkOptions), request, sdkOptions);
-    return plain.fetch(request, sdkOptions);
+    const answer = await plain.fetch(request, sdkOptions);
+    // The SDK has looked at headers and envelope, and turned it down for want of room for subscriptions of its own.
+    const isWellFormed = answer.status === 200;
+    return isTaskListen(body) && isWellFormed ? serveTaskListen(listening, options, exchange) : answer;
   };
 }
 
@@ -84,11 +99,19 @@ async function answerLegacyAsJson(
   }
 }
 
-function createServer(options: ServingOptions, agent: AgentPrincipal | null): Server {
+interface Served {
+  readonly agent: AgentPrincipal | null;
+  readonly hasTasks: boolean;
+  /** Where the SDK does not set them itself. */
+  readonly supportedProtocolVersions?: string[];
+}
+
+function createServer(options: ServingOptions, { agent, hasTasks, ...versions }: Served): Server {
   const server = new Server(
     { name: 'graph-relay', title: 'Graph Relay', version: options.version },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: {}, ...(hasTasks && TASKS_DECLARED) },
+      ...versions,
       instructions: INSTRUCTIONS,
       cacheHints: { 'tools/list': LIST_CACHE, 'server/discover': LIST_CACHE },
     },
@@ -100,11 +123,26 @@ function createServer(options: ServingOptions, agent: AgentPrincipal | null): Se
     if (agent === null) throw new Error('A tool call without an agent reached the server.');
     const { agentId } = agent;
     const requested = { name: params.name, input: params.arguments ?? {} };
-    return options.openCalls.run({ agentId, id: mcpReq.id, signal: mcpReq.signal }, (signal) =>
-      callTool(options, { agent, signal }, requested),
-    );
+    const onProgress = progressTeller(mcpReq);
+    const asTask = hasTasks && params.name === TASK_TOOL && declaresTasks(mcpReq.envelope);
+    // Whoever gets a task has not been told the ticket.
+    const ports = asTask ? { ...options, told: new LastTold(0) } : options;
+    return options.openCalls.run({ agentId, id: mcpReq.id, signal: mcpReq.signal }, async (signal) => {
+      const result = await callTool(ports, { agent, signal, onProgress }, requested);
+      return asTask ? taskInPlaceOf(options, result) : result;
+    });
   });
+  if (hasTasks) serveTaskMethods(server, options, agent);
   return server;
+}
+
+/** Puts news into the stream of the request's answer; null when the client gave no token to tell them by. */
+function progressTeller({ _meta, notify }: ServerContext['mcpReq']): ToolCaller['onProgress'] {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return null;
+  // The client may be gone; its answer will find out.
+  return (progress) =>
+    void notify({ method: 'notifications/progress', params: { progressToken, ...progress } }).catch(() => {});
 }
 
 type AuthInfo = NonNullable<McpRequestContext['authInfo']>;

@@ -25,7 +25,7 @@ export interface RequestedCall {
 
 export async function callTool(
   ports: ToolCallPorts,
-  from: Pick<ToolCaller, 'agent' | 'signal'>,
+  from: Pick<ToolCaller, 'agent' | 'signal' | 'onProgress'>,
   { name, input }: RequestedCall,
 ): Promise<CallToolResult> {
   const tool = TOOLS.get(name);
@@ -34,7 +34,7 @@ export async function callTool(
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
   const { clock, told } = ports;
-  const caller: ToolCaller = { ...from, told, now: () => clock.now() };
+  const caller: ToolCaller = { ...from, told, clock };
   const startedAt = clock.monotonic();
   const result = await tool
     .call(ports.api, caller, input)
@@ -54,7 +54,7 @@ export async function callTool(
 }
 
 /** The answer twice: as data for programs, and in words for models. What the Graph returned stands by itself. */
-function packAnswer({ data, text, result }: Answer): CallToolResult {
+export function packAnswer({ data, text, result }: Answer): CallToolResult {
   const texts = result === undefined ? [text] : [text, JSON.stringify(result.value)];
   return {
     structuredContent: data as Record<string, unknown>,

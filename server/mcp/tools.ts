@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { commandIdSchema, graphSessionIdSchema, projectIdSchema } from '../../protocol/ids.ts';
 import { isCleanText } from '../../protocol/json-text.ts';
 import { IDEMPOTENCY_KEY_CHARS, LIST_LIMIT, START_WITHIN_SECONDS, WAIT_MAX_MS } from '../../protocol/limits.ts';
+import type { Clock } from '../../protocol/ports.ts';
 import type { AgentApi, AgentPrincipal, AgentScope, RunView } from '../agent-api.ts';
 import { listText, runText, ticketText, unchangedText } from './answer-text.ts';
 import { type LastTold, unchangedRun } from './last-told.ts';
@@ -21,14 +22,16 @@ import {
   sessionListSchema,
   ticketSchema,
 } from './tool-output.ts';
+import { type Progress, startProgress } from './wait-progress.ts';
 
 export interface ToolCaller {
   readonly agent: AgentPrincipal;
   /** Aborted when the caller has gone away. */
   readonly signal: AbortSignal;
   readonly told: LastTold;
-  /** The relay's wall clock, epoch milliseconds. */
-  readonly now: () => number;
+  readonly clock: Clock;
+  /** Takes news of a wait; null when the caller has not asked for any. */
+  readonly onProgress: ((progress: Progress) => void) | null;
 }
 
 /** What a tool says: data for programs, and the same in a few words for models. */
@@ -149,10 +152,10 @@ const runGraphSession = defineTool({
       ),
   }),
   output: ticketSchema,
-  async call(api, { agent, told, now }, input) {
+  async call(api, { agent, told, clock }, input) {
     const data = await api.runSession(agent, { ...input, arguments: input.arguments ?? {} });
     told.tell(data);
-    return { ...runAnswer(data, now()), data, text: ticketText(data, now()) };
+    return { ...runAnswer(data, clock.now()), data, text: ticketText(data, clock.now()) };
   },
 });
 
@@ -179,22 +182,37 @@ const getGraphRun = defineTool({
   }),
   mayHold: (input) => Number((input as { wait_seconds?: unknown } | undefined)?.wait_seconds) > 0,
   output: readRunSchema,
-  async call(api, { agent, signal, told, now }, { command_id, wait_seconds = 0 }) {
+  async call(api, caller, { command_id, wait_seconds = 0 }) {
+    const { told, clock } = caller;
     const granted = Math.min(wait_seconds, WAIT_MAX_SECONDS);
-    const run = await api.getRun(agent, { command_id, waitMs: Math.round(granted * 1_000), signal });
+    const run = await waitedFor(api, caller, { command_id, seconds: granted });
     const cut = granted === wait_seconds ? {} : { wait_seconds_granted: granted };
     if (told.tell(run)) {
-      const answer = runAnswer(run, now());
+      const answer = runAnswer(run, clock.now());
       return { ...answer, data: { ...cut, ...answer.data } };
     }
-    const unchanged = unchangedRun(run, now());
+    const unchanged = unchangedRun(run, clock.now());
     const { wait_seconds_granted } = run;
     const sooner = wait_seconds_granted === undefined ? cut : { wait_seconds_granted };
     return { data: { ...unchanged, ...sooner }, text: unchangedText(unchanged) };
   },
 });
 
-function runAnswer(run: RunView, now: number): Answer {
+/** The run after the wait, and news of the wait for who asked for them. */
+async function waitedFor(
+  api: AgentApi,
+  { agent, signal, clock, onProgress }: ToolCaller,
+  { command_id, seconds }: { command_id: string; seconds: number },
+): Promise<RunView> {
+  // First: what changes while the first news are made up must end this wait.
+  const waiting = api.getRun(agent, { command_id, waitMs: Math.round(seconds * 1_000), signal });
+  if (onProgress === null || seconds === 0) return waiting;
+  const look = () => api.getRun(agent, { command_id, waitMs: 0, signal });
+  const news = startProgress({ clock, total: seconds, signal, look, tell: onProgress });
+  return waiting.finally(() => news.stop());
+}
+
+export function runAnswer(run: RunView, now: number): Answer {
   const said = { data: run, text: runText(run, now) };
   return 'result' in run ? { ...said, result: { value: run.result } } : said;
 }
@@ -210,10 +228,10 @@ const cancelGraphRun = defineTool({
     command_id: commandIdSchema.describe('The command_id that run_graph_session returned.'),
   }),
   output: runSchema,
-  async call(api, { agent, told, now }, { command_id }) {
+  async call(api, { agent, told, clock }, { command_id }) {
     const run = await api.cancelRun(agent, { command_id });
     told.tell(run);
-    return runAnswer(run, now());
+    return runAnswer(run, clock.now());
   },
 });
 

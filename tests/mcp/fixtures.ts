@@ -187,6 +187,13 @@ export function message(era: Era, method: string, params: Record<string, unknown
   return { jsonrpc: '2.0', id: 7, method, params: era === '2026' ? { ...params, _meta: envelope } : params };
 }
 
+/** The same request, by a client of the 2026 era that can do this. */
+export function declaring({ params, ...rest }: RpcMessage, capabilities: unknown): RpcMessage {
+  const envelope = params?._meta as object;
+  const _meta = { ...envelope, 'io.modelcontextprotocol/clientCapabilities': capabilities };
+  return { ...rest, params: { ...params, _meta } };
+}
+
 export function toolCall(era: Era, name: string, input?: unknown): RpcMessage {
   return message(era, 'tools/call', { name, ...(input === undefined ? {} : { arguments: input }) });
 }
@@ -217,8 +224,10 @@ export function postOf(body: object | string | Uint8Array | ReadableStream, opti
 
 /** What the 2026 era repeats of a message in headers. */
 function standardHeaders({ method, params }: RpcMessage): Record<string, string> {
-  if (params?._meta === undefined) return {};
-  const name = typeof params.name === 'string' ? { 'mcp-name': params.name } : {};
+  const meta = params?._meta as Readonly<Record<string, unknown>> | undefined;
+  if (meta?.['io.modelcontextprotocol/protocolVersion'] === undefined) return {};
+  const subject = params?.name ?? params?.taskId;
+  const name = typeof subject === 'string' ? { 'mcp-name': subject } : {};
   return { 'mcp-protocol-version': MODERN_VERSION, 'mcp-method': method, ...name };
 }
 
