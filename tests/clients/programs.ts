@@ -28,9 +28,13 @@ export function isInstalled(t: Test, { package: name }: TriedClient): boolean {
   return false;
 }
 
+export function folderOf({ package: name }: TriedClient): string {
+  return join(PACKAGES, name);
+}
+
 /** The module that the package gives as its command. */
-export function commandOf({ package: name }: TriedClient, command: string): string {
-  const folder = join(PACKAGES, name);
+export function commandOf(client: TriedClient, command: string): string {
+  const folder = folderOf(client);
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { bin: Record<string, string> };
   return join(folder, bin[command]!);
 }

@@ -32,9 +32,9 @@ export interface SharedGraph {
 }
 
 /** The Graph adds `args.a` and `args.b`. */
-export async function shareGraph(t: Test, options: { serverEnv?: LaunchOptions['env'] } = {}): Promise<SharedGraph> {
+export async function shareGraph(t: Test, { env = {} }: LaunchOptions = {}): Promise<SharedGraph> {
   const data = await tempFolder(t);
-  const relay = await startRelay(t, data, { env: { ...LIGHT, ...options.serverEnv } });
+  const relay = await startRelay(t, data, { env: { ...LIGHT, ...env } });
   const browser = await becomeOwner(t, relay);
   await writeGraph(data, 'add.js', graphSource('add', 'return { sum: args.a + args.b };'));
   const session = await shareOffline(t, data, 'add.js');
@@ -83,14 +83,20 @@ export async function use(t: Test, { session }: SharedGraph, client: InUse): Pro
 /** Terminals make it a link, with control characters around it. */
 const AUTHORIZE = /https?:\/\/[!-~]+\/oauth\/authorize\?[!-~]+/;
 
-/** Waits until the client prints where its user is to go, goes there as the owner, and allows it. */
-export async function allowAsOwner({ browser }: SharedGraph, client: Pick<Running, 'stdout' | 'stderr' | 'isOver'>) {
-  const link = await until('the address of a login', () => {
+type Speaking = Pick<Running, 'stdout' | 'stderr' | 'isOver'>;
+
+/** Waits until the client prints where its user is to go. */
+export function linkOf(client: Speaking): Promise<string> {
+  return until('the address of a login', () => {
     const found = AUTHORIZE.exec(client.stderr + client.stdout)?.[0];
     if (found === undefined && client.isOver) throw new Error(`no login: ${client.stderr}${client.stdout}`);
     return found;
   });
-  return allowAt(browser, link);
+}
+
+/** Goes where the client sends its user, as the owner, and allows it. */
+export async function allowAsOwner({ browser }: SharedGraph, client: Speaking): Promise<Page> {
+  return allowAt(browser, await linkOf(client));
 }
 
 /** Gives back the consent page, after the client has its code. */

@@ -46,6 +46,13 @@ export const TRIED = {
     seen: USES,
     test: 'mcpc.test.ts',
   },
+  claudeCode: {
+    name: 'Claude Code',
+    package: '@anthropic-ai/claude-code',
+    login: 'OAuth at `…/mcp?auth=required` (`claude mcp login`); token',
+    seen: '`claude mcp list` says `Needs authentication` before the login and `Connected` after it; no tool is called, since that takes an account',
+    test: 'claude-code.test.ts',
+  },
 } as const satisfies Record<string, TriedClient>;
 
 /** The version that the lock file pins. */
@@ -61,5 +68,7 @@ export function triedTable(): string {
   const rows = Object.values(TRIED).map((client) =>
     [client.name, versionOf(client.package), client.login, client.seen].join(' | '),
   );
-  return ['client | version | login | what was seen', '--- | --- | --- | ---', ...rows].map((row) => `| ${row} |`).join('\n');
+  return ['client | version | login | what was seen', '--- | --- | --- | ---', ...rows]
+    .map((row) => `| ${row} |`)
+    .join('\n');
 }
