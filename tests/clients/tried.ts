@@ -53,6 +53,13 @@ export const TRIED = {
     seen: '`claude mcp list` says `Needs authentication` before the login and `Connected` after it; no tool is called, since that takes an account',
     test: 'claude-code.test.ts',
   },
+  conformance: {
+    name: 'MCP conformance suite',
+    package: '@modelcontextprotocol/conformance',
+    login: 'OAuth; token',
+    seen: 'the scenarios that apply pass, for servers in three versions of the protocol and for authorization; `tests/clients/conformance-scope.ts` has the others with their reasons',
+    test: 'conformance.test.ts',
+  },
 } as const satisfies Record<string, TriedClient>;
 
 /** The version that the lock file pins. */
