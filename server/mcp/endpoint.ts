@@ -27,7 +27,7 @@ export interface McpEndpointOptions {
   /** Runs of which is remembered what was told last; {@link TOLD_RUNS} when left out. */
   readonly toldRuns?: number;
   /** What clients are told as the server's version. */
-  readonly version?: string;
+  readonly version?: string | undefined;
   readonly maxBodyBytes?: number;
 }
 

@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import t, { type Test } from 'tap';
+import manifest from '../../package.json' with { type: 'json' };
 import { commandOf, newSeat, type Seat } from './programs.ts';
 import { allowAsOwner, type InUse, testClient, use } from './shared-graph.ts';
 import { TRIED } from './tried.ts';
@@ -37,13 +38,14 @@ testClient(t, TRIED.mcpRemote, (t, shared) => {
     const seat = await newSeat(t);
     const header = ['--header', `Authorization:Bearer ${shared.token}`];
     const { client } = await connect(t, seat, [shared.mcp, ...header]);
+    t.match(client.getServerVersion(), { name: 'graph-relay', version: manifest.version });
     await use(t, shared, inUse(client));
     t.same(seat.wantedOutside, []);
   });
 
   t.test('mcp-remote logs in at the first tool call, which is answered after it', async (t) => {
     const seat = await newSeat(t);
-    const { client, said } = await connect(t, seat, [shared.mcp]);
+    const { client, said } = await connect(t, seat, [shared.mcp, '--auth-timeout', '300']);
     const first = client.callTool({ name: 'list_graph_sessions', arguments: {} });
     t.match((await allowAsOwner(shared, said)).text, /MCP CLI Proxy/, 'the owner is told who asks');
     t.match((await first).structuredContent, { project_id: 'home' });
