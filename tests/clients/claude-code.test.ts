@@ -11,6 +11,8 @@ const QUIET = {
   DISABLE_TELEMETRY: '1',
   DISABLE_ERROR_REPORTING: '1',
   DISABLE_AUTOUPDATER: '1',
+  // Its own limit is for people who wait.
+  MCP_TIMEOUT: '60000',
 };
 
 async function claude(t: Test): Promise<ClientCommand> {

@@ -73,7 +73,19 @@ testClient(t, TRIED.conformance, (t, shared) => {
       const out = join(command.seat.home, 'results');
       const url = `${await addToken(t, shared.relayUrl, shared.token)}/mcp`;
       // It ends with 1, since it runs what does not apply as well.
-      await command.run(['server', '--url', url, '--suite', 'all', '--spec-version', version, '--output-dir', out]);
+      await command.run([
+        'server',
+        '--url',
+        url,
+        '--suite',
+        'all',
+        '--spec-version',
+        version,
+        '--timeout',
+        '60000',
+        '--output-dir',
+        out,
+      ]);
       const results = await resultsIn(out, 'server-');
       const applying = [...results].filter(([scenario]) => scenario in APPLYING);
       const succeeded = applying.filter(([, checks]) => checks.some(({ status }) => status === 'SUCCESS'));

@@ -23,7 +23,7 @@ function inUse(command: ClientCommand, target: readonly string[]): InUse {
 }
 
 testClient(t, TRIED.inspector, (t, shared) => {
-  const at = ['--server-url', shared.mcp, '--transport', 'http'];
+  const at = ['--server-url', shared.mcp, '--transport', 'http', '--connect-timeout', '0'];
 
   for (const era of ['legacy', 'modern']) {
     t.test(`the Inspector with a token lists, runs and reads in the ${era} era`, async (t) => {

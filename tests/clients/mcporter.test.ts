@@ -3,6 +3,9 @@ import { ClientCommand, commandOf, finished, newSeat, type Seat } from './progra
 import { allowAsOwner, type InUse, testClient, use } from './shared-graph.ts';
 import { TRIED } from './tried.ts';
 
+/** Its own limits are for people who wait. */
+const UNHURRIED = { MCPORTER_LIST_TIMEOUT: '60000', MCPORTER_CALL_TIMEOUT: '60000' };
+
 function mcporter(seat: Seat): ClientCommand {
   return new ClientCommand(seat, [commandOf(TRIED.mcporter, 'mcporter')]);
 }
@@ -24,14 +27,14 @@ testClient(t, TRIED.mcporter, (t, shared) => {
   const loggingIn = ['--http-url', `${shared.mcp}?auth=required`, '--allow-http'];
 
   t.test('mcporter with a token lists, runs and reads', async (t) => {
-    const seat = await newSeat(t);
+    const seat = await newSeat(t, UNHURRIED);
     const target = ['--http-url', shared.mcp, '--allow-http', '--header', `Authorization=Bearer ${shared.token}`];
     await use(t, shared, inUse(mcporter(seat), target));
     t.same(seat.wantedOutside, []);
   });
 
   t.test('mcporter logs in at the address that asks for a login, then lists, runs and reads', async (t) => {
-    const seat = await newSeat(t);
+    const seat = await newSeat(t, UNHURRIED);
     const command = mcporter(seat);
     const login = command.start(['auth', ...loggingIn]);
     t.match((await allowAsOwner(shared, login)).text, /mcporter/i, 'the owner is told who asks');
@@ -41,7 +44,7 @@ testClient(t, TRIED.mcporter, (t, shared) => {
   });
 
   t.test('mcporter offers no login where the tools are listed without one', async (t) => {
-    const command = mcporter(await newSeat(t));
+    const command = mcporter(await newSeat(t, UNHURRIED));
     const open = ['--http-url', shared.mcp, '--allow-http'];
     const login = await command.run(['auth', ...open]);
     t.equal(login.code, 0);
