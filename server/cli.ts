@@ -41,9 +41,10 @@ export function serverCommand(): Command {
       'after',
       '\nExamples:\n  graph-relay server --port 8080 --data /var/lib/graph-relay\n  graph-relay server --start-by 2h --keep-runs-for 7d\n',
     )
-    .action(async (options: ServerWords) => {
+    .action(async (options: ServerWords, command: Command) => {
       const { runServer } = await import('./main.ts');
-      await runServer({ ...options, data: options.data, limits: ownerLimitsIn({ ...options }) });
+      const version = command.parent?.version();
+      await runServer({ ...options, version, data: options.data, limits: ownerLimitsIn({ ...options }) });
     })
     .command('status')
     .description('show how the running relay is, and its limits')

@@ -24,6 +24,8 @@ export interface ServerOptions {
   /** What the relay is called from outside, where that is not where it listens. */
   readonly publicUrl?: string | undefined;
   readonly logLevel: LogLevel;
+  /** What clients are told. */
+  readonly version?: string | undefined;
   /** The owner's own numbers. */
   readonly limits: Partial<RelayLimits>;
 }
@@ -49,7 +51,7 @@ export async function runServer(options: ServerOptions, observer: ServerObserver
     throw error;
   });
   const authorization = opening && { authorization: opening.authorization };
-  const relay = createRelay({ ports, store, limits: options.limits, ...authorization });
+  const relay = createRelay({ ports, store, limits: options.limits, version: options.version, ...authorization });
   try {
     await rehearseServer(ports);
     const { server, url } = await listenHttp(relay.fetch, options);

@@ -52,6 +52,8 @@ const NOBODY: Peer = { address: '' };
 export interface RelayOptions {
   readonly ports: Ports;
   readonly store: StateStore<RelayTables>;
+  /** What clients are told as the relay's version. */
+  readonly version?: string | undefined;
   /** The owner's own numbers, where they differ. */
   readonly limits?: Partial<RelayLimits>;
   /** Without it, tokens of the command line are the only way in. */
@@ -73,6 +75,7 @@ export function createRelay(options: RelayOptions): Relay {
   const mcp = createMcpEndpoint({
     api: agents,
     authenticate: agentOf,
+    version: options.version,
     resourceMetadata: (request) => authorization?.resourceMetadataOf(request) ?? null,
     log,
     clock,

@@ -23,7 +23,11 @@ export function weighedLook(world: AskedWorld, ticket: RunView): (waitS: number)
   return async (waitS) => {
     const { command_id } = ticket;
     const input = waitS > 0 ? { command_id, wait_seconds: waitS } : { command_id };
-    const answer = await callTool(ports, { agent: world.caller, signal, onProgress: null }, { name: 'get_graph_run', input });
+    const answer = await callTool(
+      ports,
+      { agent: world.caller, signal, onProgress: null },
+      { name: 'get_graph_run', input },
+    );
     const texts = answer.content.map((part) => (part.type === 'text' ? part.text : ''));
     if (answer.isError) throw new Error(`get_graph_run was refused: ${texts.join(' ')}`);
     const words = estimatedTokens(JSON.stringify(input)) + estimatedTokens(texts.join('\n'));

@@ -34,8 +34,8 @@ import { ANY_ORIGIN, preflight, publicDocument, resourceMetadataUrl, wellKnown }
 export interface AuthorizationOptions {
   readonly ports: Ports;
   readonly store: StateStore<RelayTables>;
-  /** Fetches a client's own description. Has to refuse addresses of this machine and its network. */
-  readonly fetchDocument: (url: string, init: RequestInit) => Promise<Response>;
+  /** Fetches a client's own description. Has to refuse addresses of this machine and its network. Null: clients register. */
+  readonly fetchDocument: ((url: string, init: RequestInit) => Promise<Response>) | null;
   /** Smaller in tests only. */
   readonly scryptCost?: number;
 }
@@ -82,6 +82,7 @@ export class Authorization {
       isSecure: places.isSecure,
       oauth: this.#oauth,
       grantEnded: (grantId) => this.#grantEnded(grantId),
+      takesDocuments: this.#options.fetchDocument !== null,
       fetchDocument: (url, init) => this.#fetchDocument(String(url), init ?? {}),
       mayFetchDocument: () => this.#limits.take('client-metadata', this.#asking.getStore() ?? '') === null,
       renderError: (text) => errorPage(text, places),
@@ -146,7 +147,8 @@ export class Authorization {
     const { places } = this.#opened();
     if (request.method === 'OPTIONS') return preflight('GET, OPTIONS');
     const url = new URL(request.url);
-    const document = wellKnown(url, places.originFor(hostOf(request, url)), places);
+    const about = { issuer: places.issuer, takesDocuments: this.#options.fetchDocument !== null };
+    const document = wellKnown(url, places.originFor(hostOf(request, url)), about);
     if (document !== null) return publicDocument(document);
     const response = json(404, { error: { code: 'not-found', message: `There is nothing at ${pathname}.` } });
     for (const [name, value] of Object.entries(ANY_ORIGIN)) response.headers.set(name, value);
@@ -202,7 +204,9 @@ export class Authorization {
 
   /** A client's document, in the form that is taken. */
   async #fetchDocument(url: string, init: RequestInit): Promise<Response> {
-    const response = await this.#options.fetchDocument(url, init);
+    const { fetchDocument } = this.#options;
+    if (fetchDocument === null) throw new Error('This relay fetches no documents.');
+    const response = await fetchDocument(url, init);
     if (response.status !== 200) return response;
     const document = JSON.parse(await boundedText(response)) as Record<string, unknown>;
     const problem = redirectProblem(document);

@@ -13,6 +13,8 @@ import { passwordProblem } from './password.ts';
 import { checkPublicUrl } from './places.ts';
 
 export const PUBLIC_URL_VARIABLE = 'GRAPH_RELAY_PUBLIC_URL';
+/** `off`: clients register, and nothing is fetched. For a relay that cannot reach the internet. */
+export const CLIENT_DOCUMENTS_VARIABLE = 'GRAPH_RELAY_CLIENT_DOCUMENTS';
 export const OWNER_PASSWORD_VARIABLE = 'GRAPH_RELAY_OWNER_PASSWORD';
 
 export interface OpeningOptions {
@@ -40,7 +42,8 @@ export async function prepareAuthorization({ ports, store, publicUrl }: OpeningO
     return null;
   });
   if (module === null) return null;
-  const authorization = new Authorization({ ports, store, fetchDocument: createDocumentFetch() });
+  const fetchDocument = takesDocuments(process.env[CLIENT_DOCUMENTS_VARIABLE]) ? createDocumentFetch() : null;
+  const authorization = new Authorization({ ports, store, fetchDocument });
   const { owner } = authorization;
   try {
     if (!owner.exists) await ownerFromEnvironment(authorization);
@@ -67,6 +70,12 @@ function publicOrigin(given: string | undefined): string | null {
     'usage',
     `"${given}" cannot be the relay's public address: ${checked.problem}. Give it with --public-url or ${PUBLIC_URL_VARIABLE}, for example https://relay.example.`,
   );
+}
+
+function takesDocuments(given: string | undefined): boolean {
+  if (given === undefined || given === '' || given === 'on') return true;
+  if (given === 'off') return false;
+  throw new ExitError('usage', `${CLIENT_DOCUMENTS_VARIABLE} is "${given}". It can be on or off.`);
 }
 
 async function ownerFromEnvironment({ owner }: Authorization): Promise<void> {

@@ -45,6 +45,8 @@ export interface ProviderOptions {
   readonly oauth: OAuthStore;
   /** A grant is over: its client gave it back, or one of its codes or refresh tokens was used twice. */
   readonly grantEnded: (grantId: string) => void;
+  /** Whether a client may be known by a document of its own. Otherwise it registers. */
+  readonly takesDocuments: boolean;
   readonly fetchDocument: (url: string | URL, init?: RequestInit) => Promise<Response>;
   /** Whether a stranger's document may be fetched for this request. */
   readonly mayFetchDocument: () => boolean;
@@ -137,7 +139,7 @@ function cookies({ isSecure }: ProviderOptions) {
   return { names, long: cookie, short: cookie };
 }
 
-function features(module: OidcModule, { mayFetchDocument }: ProviderOptions) {
+function features(module: OidcModule, { takesDocuments, mayFetchDocument }: ProviderOptions) {
   const off = { enabled: false };
   return {
     devInteractions: off,
@@ -154,7 +156,7 @@ function features(module: OidcModule, { mayFetchDocument }: ProviderOptions) {
     },
     registration: { enabled: true, issueRegistrationAccessToken: false },
     rpMetadataChoices: { enabled: true },
-    clientIdMetadataDocument: { enabled: true, ack: 'draft-02', allowFetch: async () => mayFetchDocument() },
+    clientIdMetadataDocument: { enabled: takesDocuments, ack: 'draft-02', allowFetch: async () => mayFetchDocument() },
     resourceIndicators: {
       enabled: true,
       defaultResource: (_ctx: unknown, client: { clientId: string }) => resourceFor(client),

@@ -5,18 +5,25 @@
  */
 import { DEVICE_GRANT } from '../../protocol/pairing.ts';
 import { json } from '../http-answers.ts';
-import { AGENT_SCOPES, MCP_PATHS, PATHS, type Places } from './places.ts';
+import { AGENT_SCOPES, MCP_PATHS, PATHS } from './places.ts';
 
 const PROTECTED_RESOURCE = '/.well-known/oauth-protected-resource';
 const SERVERS = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
 
+/** What the documents say of this relay. */
+export interface Described {
+  readonly issuer: string;
+  /** Whether a client may be known by a document of its own. */
+  readonly takesDocuments: boolean;
+}
+
 /** The document at this path; null when there is none. */
-export function wellKnown(url: URL, origin: string, places: Places): object | null {
+export function wellKnown(url: URL, origin: string, about: Described): object | null {
   const { pathname } = url;
   const at = placeIn(pathname, PROTECTED_RESOURCE);
-  if (at !== null) return protectedResource(origin + at + secondAddress(url), places);
+  if (at !== null) return protectedResource(origin + at + secondAddress(url), about);
   if (SERVERS.some((prefix) => placeIn(pathname, prefix) !== null || isAppended(pathname, prefix))) {
-    return authorizationServer(places);
+    return authorizationServer(about);
   }
   return null;
 }
@@ -44,7 +51,7 @@ function isAppended(pathname: string, prefix: string): boolean {
   return pathname.endsWith(prefix) && MCP_PATHS.has(pathname.slice(0, -prefix.length));
 }
 
-function protectedResource(resource: string, { issuer }: Places): object {
+function protectedResource(resource: string, { issuer }: Described): object {
   return {
     resource,
     authorization_servers: [issuer],
@@ -54,7 +61,7 @@ function protectedResource(resource: string, { issuer }: Places): object {
   };
 }
 
-function authorizationServer({ issuer }: Places): object {
+function authorizationServer({ issuer, takesDocuments }: Described): object {
   return {
     issuer,
     authorization_endpoint: issuer + PATHS.authorize,
@@ -72,7 +79,7 @@ function authorizationServer({ issuer }: Places): object {
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     authorization_response_iss_parameter_supported: true,
-    client_id_metadata_document_supported: true,
+    client_id_metadata_document_supported: takesDocuments,
     // Asked for by readers of OpenID's document; no identity is handed out.
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['EdDSA'],

@@ -29,7 +29,7 @@ export interface McpEndpointOptions {
   /** How long an ended run is kept at least, as clients of tasks are told; {@link KEY_RETENTION_MS} when left out. */
   readonly runsKeptMs?: number;
   /** What clients are told as the server's version. */
-  readonly version?: string;
+  readonly version?: string | undefined;
   readonly maxBodyBytes?: number;
 }
 

@@ -2,7 +2,7 @@ import { createServer as createHttpServer, request as httpRequest } from 'node:h
 import { createServer } from 'node:net';
 import t from 'tap';
 import { createDocumentFetch, isPublicAddress } from '../../server/auth/document-fetch.ts';
-import { authorizePath, exchange, newOwner, openSite, REDIRECT, type Tokens } from './support.ts';
+import { authorizePath, call, connect, exchange, newOwner, openSite, REDIRECT, type Tokens } from './support.ts';
 
 const ID = 'https://client.example/oauth/metadata.json';
 const DOCUMENT = { client_id: ID, client_name: 'Documented', redirect_uris: [REDIRECT, 'https://client.example/cb'] };
@@ -51,6 +51,17 @@ t.test('a document that is not its own, has a secret, or leads somewhere bad is 
     t.equal(url.origin, site.url);
     t.notMatch(await browser.answers.at(-1)!.text(), /redirect_uris must|private/, 'no detail of the fetch goes out');
   }
+});
+
+t.test('a relay that takes no documents says so, fetches nothing, and lets clients register', async (t) => {
+  const site = await openSite(t, { documents: null });
+  const browser = await newOwner(site);
+  const metadata = await (await call(site, '/.well-known/oauth-authorization-server')).json();
+  t.match(metadata, { client_id_metadata_document_supported: false });
+  const { response } = await browser.open(authorizePath({ client_id: ID, verifier: VERIFIER }));
+  t.equal(response.status, 400);
+  t.same(site.fetched, []);
+  await connect(site, browser);
 });
 
 t.test('documents are fetched so often only', async (t) => {

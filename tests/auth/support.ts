@@ -44,7 +44,7 @@ export interface SiteOptions {
   readonly url?: string;
   readonly restore?: MemoryImage;
   readonly clock?: MovedClock;
-  readonly documents?: Readonly<Record<string, unknown>>;
+  readonly documents?: Readonly<Record<string, unknown>> | null;
 }
 
 export interface Site {
@@ -73,11 +73,15 @@ export async function openSite(t: Test, options: SiteOptions = {}): Promise<Site
   const fetched: string[] = [];
   const fetchDocument = async (address: string) => {
     fetched.push(address);
-    const document = documents[address];
-    return document === undefined ? new Response(null, { status: 404 }) : Response.json(document);
+    return documents?.[address] ? Response.json(documents[address]) : new Response(null, { status: 404 });
   };
   // The hash is as slow as it is on purpose; here it is not what is tested.
-  const authorization = new Authorization({ ports, store, fetchDocument, scryptCost: 2 ** 4 });
+  const authorization = new Authorization({
+    ports,
+    store,
+    fetchDocument: documents && fetchDocument,
+    scryptCost: 2 ** 4,
+  });
   const relay = createRelay({ ports, store, authorization });
   await authorization.open(url);
   t.teardown(() => clock.stop());

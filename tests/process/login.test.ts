@@ -135,6 +135,10 @@ t.test('the owner can come from the environment, and a public address has to be 
     const refused = await run(t, ['server', '--port', '0', '--data', data, '--public-url', address]);
     t.match(refused, { code: 2, stderr: /cannot be the relay's public address/ }, address);
   }
+  const unclear = await run(t, ['server', '--port', '0', '--data', data], {
+    env: { GRAPH_RELAY_CLIENT_DOCUMENTS: 'no' },
+  });
+  t.match(unclear, { code: 2, stderr: /GRAPH_RELAY_CLIENT_DOCUMENTS is "no"\. It can be on or off/ });
   const relay = await startRelay(t, data, { env: { GRAPH_RELAY_OWNER_PASSWORD: PASSWORD } });
   t.notMatch(relay.process.stderr, /setup/);
   const browser = new Browser(siteAt(t, relay));
