@@ -245,7 +245,7 @@ function foreignHost(request: Request, places: Places): Response | null {
 }
 
 function errorPage(text: string, { isSecure }: Places) {
-  const body = html`<p>${text}</p><p>Start again in your MCP client. If it goes on failing, remove this server there and add it anew, so that it registers again.</p>`;
+  const body = html`<p>The reason: ${text}.</p><p>Start again in your MCP client. If it goes on failing, remove this server there and add it anew, so that it registers again.</p>`;
   return {
     html: pageText({ title: 'The client asked for something that is not possible', body }),
     headers: browserHeaders(isSecure),

@@ -25,8 +25,8 @@ export interface NginxOptions {
 }
 
 /** Why a program cannot be tested here; false when it can. In CI it has to be there. */
-export function missing(program: string): string | false {
-  const found = spawnSync(program, ['-v'], { stdio: 'ignore' }).error === undefined;
+export function missing(program: string, versionFlag = '-v'): string | false {
+  const found = spawnSync(program, [versionFlag], { stdio: 'ignore' }).error === undefined;
   if (found || process.env.CI) return false;
   return `${program} is not installed`;
 }
