@@ -8,6 +8,7 @@ import { createMemoryState, type MemoryImage, type MemoryState } from '../../pro
 import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
 import type { Clock, LogFields, Ports, Timer } from '../../protocol/ports.ts';
 import { Authorization } from '../../server/auth/authorization.ts';
+import { FrontDoor } from '../../server/front-door.ts';
 import { createRelay, type Relay } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
 
@@ -78,8 +79,10 @@ export async function openSite(t: Test, options: SiteOptions = {}): Promise<Site
   };
   // The hash is as slow as it is on purpose; here it is not what is tested.
   const authorization = new Authorization({ ports, store, fetchDocument, scryptCost: 2 ** 4 });
-  const relay = createRelay({ ports, store, authorization });
+  const door = new FrontDoor(log);
+  const relay = createRelay({ ports, store, authorization, door });
   await authorization.open(url);
+  door.open({ url: LOOPBACK, publicOrigin: url === LOOPBACK ? null : url });
   t.teardown(() => clock.stop());
   return { t, url, clock, store, authorization, relay, lines, fetched, options };
 }

@@ -8,6 +8,7 @@ import { projectIdSchema } from '../../../protocol/ids.ts';
 import type { ProjectRow } from '../../rows.ts';
 import { AGENT_RESOURCE, AGENT_SCOPES, PATHS } from '../places.ts';
 import { CONSENT_COOKIE, OWNER_ACCOUNT, type Provider } from '../provider.ts';
+import { equalSecrets } from '../secrets.ts';
 import { type Html, html } from './html.ts';
 import { redirect } from './layout.ts';
 import { loginForm, noOwnerPage, type PageParts, type Shown, tryLogin } from './owner-pages.ts';
@@ -46,7 +47,7 @@ const SCOPE_TEXTS: Readonly<Record<string, string>> = {
 
 export async function consentPage(visit: Visit, parts: ConsentParts): Promise<Shown> {
   const uid = visit.url.pathname.slice(PATHS.consent.length + 1);
-  const isThisBrowsers = visit.cookie(CONSENT_COOKIE) === uid;
+  const isThisBrowsers = equalSecrets(visit.cookie(CONSENT_COOKIE), uid);
   const asked = isThisBrowsers
     ? ((await parts.provider.Interaction.find(uid)) as unknown as Asked | undefined)
     : undefined;

@@ -86,6 +86,7 @@ export async function setupPage(visit: Visit, parts: PageParts): Promise<Shown> 
     }
   }
   if (!owner.isSetupToken(token)) {
+    ports.log.warn('owner.setup-refused', { address: visit.address });
     return {
       title: 'This link is not valid',
       status: 403,

@@ -31,6 +31,7 @@ export async function pairPage(visit: Visit, parts: PairParts): Promise<Shown> {
   if (step === '' || code === '') return codePage(visit, code);
   const waitSeconds = parts.limits.take('user-code', visit.address);
   if (waitSeconds !== null) {
+    parts.ports.log.warn('pairing.limited', { address: visit.address });
     return codePage(visit, code, {
       status: 429,
       problem: `Too many tries. The next one is possible in ${waitSeconds} seconds.`,
@@ -38,6 +39,7 @@ export async function pairPage(visit: Visit, parts: PairParts): Promise<Shown> {
   }
   const found = parts.oauth.deviceCode(code);
   if (found === undefined || isAnswered(found)) {
+    parts.ports.log.warn('pairing.code-refused', { address: visit.address });
     return codePage(visit, code, {
       status: 404,
       problem: 'There is no desktop that waits with this code. Codes live ten minutes and work once.',
