@@ -1,4 +1,6 @@
 /** Who came in, who was let in, and who was not: one line of the log for each, by names that stay, and no secret in any. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import {
   allow,
@@ -119,4 +121,20 @@ t.test('no line has a secret', async (t) => {
   const log = JSON.stringify(site.lines);
   t.ok(secrets.length >= 8 && log.length > 500);
   for (const secret of secrets) t.notOk(log.includes(secret));
+});
+
+t.test('SECURITY.md names tests that are there, and every event that is written down', async (t) => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const text = readFileSync(`${root}SECURITY.md`, 'utf8');
+  const files = new Set([...text.matchAll(/`(tests\/[^`]+)`/g)].map(([, file]) => file!));
+  t.ok(files.size > 20);
+  for (const file of files) t.ok(existsSync(root + file), file);
+  const named = [...text.matchAll(/`([a-z]+\.[a-z-]+)`/g)].map(([, event]) => event!);
+  const sources = globSync('server/**/*.ts', { cwd: root }).map((file) => readFileSync(root + file, 'utf8'));
+  const rooms = /'((?:owner|connection|pairing|oauth|token|agent|door)\.[a-z-]+)'/g;
+  const written = new Set(sources.flatMap((source) => [...source.matchAll(rooms)].map(([, event]) => event!)));
+  // Faults are no news of who came.
+  for (const fault of ['oauth.fault', 'owner.page-failed', 'connection.removal-failed', 'oauth.sweep-failed'])
+    written.delete(fault);
+  t.same(named.sort(), [...written].sort());
 });

@@ -1,6 +1,7 @@
 /** Every route meets every kind of nonsense: it is refused, tells nothing of the inside, and each answer is sealed. */
 import t from 'tap';
 import { TRPC_PATH } from '../../protocol/api.ts';
+import { STORE_REFUSES } from '../../protocol/errors.ts';
 import { PLAIN_PATH } from '../../protocol/plain-contract.ts';
 import { MCP_PATHS, PATHS } from '../../server/auth/places.ts';
 import { type CallOptions, call, connect, newOwner, openSite, PUBLIC, type Site } from './support.ts';
@@ -208,3 +209,42 @@ t.test('a body without end is not read to its end, whoever sends it', async (t) 
     }
   }
 });
+
+t.test('while the disk refuses, no answer of any route repeats what it says', async (t) => {
+  const site = await openSite(t, { url: PUBLIC });
+  const owner = await newOwner(site);
+  const cookie = [...owner.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const { token } = await site.relay.access.createToken({ kind: 'desktop', name: 'studio' });
+  const agent = await site.relay.access.createToken({ kind: 'agent', name: 'cli', projects: ['home'] });
+  const session = { name: 'x', description: '', slug: 'x', version: 1, status: 'ready' };
+  const graph_session_id = 'gs_0123456789abcdef0123456789abcdef';
+  const projects = [{ project_id: 'home', sessions: [{ graph_session_id, ...session }] }];
+  const sync = { instance_id: '11111111-1111-4111-8111-111111111111', projects, holding: [], capacity: 0, hold_ms: 0 };
+  const run = { graph_session_id, idempotency_key: 'key-12345', arguments: {} };
+  const start = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'run_graph_session', arguments: run } };
+  const plain = { project_id: 'home', sessions: projects[0]!.sessions };
+  const asked: [string, string, object][] = [
+    [`${TRPC_PATH}/relay.sync`, token, sync],
+    ['/mcp', agent.token, start],
+    [`${PLAIN_PATH}/sync`, token, plain],
+    ['/oauth/register', '', { redirect_uris: ['http://127.0.0.1/cb'] }],
+  ];
+  await call(site, asked[0]![0], { method: 'POST', ...jsonOf(token, sync) });
+  site.store.failWrites('ENOSPC at /secret/place');
+  const answers = asked.map(([path, bearer, body]) => call(site, path, { method: 'POST', ...jsonOf(bearer, body) }));
+  const others = ['/readyz', '/owner', '/owner/login', '/mcp'].map((path) => call(site, path, { headers: { cookie } }));
+  for (const response of await Promise.all([...answers, ...others])) {
+    const text = await response.text();
+    t.notMatch(text, /secret|ENOSPC/, `${response.status} ${text.slice(0, 120)}`);
+  }
+  const repeated = await call(site, '/mcp', { method: 'POST', ...jsonOf(agent.token, start) });
+  t.match(await repeated.text(), STORE_REFUSES, 'it says what can be done');
+});
+
+function jsonOf(token: string, body: object) {
+  const accept = 'application/json, text/event-stream';
+  return {
+    headers: { 'content-type': JSON_TYPE, accept, authorization: `Bearer ${token}` },
+    body: JSON.stringify(body),
+  };
+}
