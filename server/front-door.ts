@@ -6,6 +6,7 @@
  * rebinding). Must not know who may come in, nor what a route does.
  */
 import { TRPC_PATH } from '../protocol/api.ts';
+import { ERRORS, RelayError } from '../protocol/errors.ts';
 import { PLAIN_PATH } from '../protocol/plain-contract.ts';
 import type { Log } from '../protocol/ports.ts';
 import { isLoopbackHost, MCP_PATHS, PATHS } from './auth/places.ts';
@@ -20,7 +21,12 @@ export interface Standing {
 }
 
 type Handler<Peer> = (request: Request, peer?: Peer) => Promise<Response>;
-type HeadersOf = { readonly headers: Readonly<Record<string, string | string[] | undefined>> };
+
+/** A request of node:http, as far as it is looked at. */
+interface HeadersOf {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly url?: string | undefined;
+}
 
 const WRONG_NAME =
   'This relay does not answer under the name that it was asked by. Use its own address. If this is its address, start it with --public-url, and let its proxy pass the header Host on.';
@@ -44,11 +50,14 @@ export class FrontDoor {
     return async (request, peer) => this.#sealed(this.#refusal(request) ?? (await handler(request, peer)));
   }
 
-  /** Whether a WebSocket may be asked for under this name and by this page, if it is one. */
-  admitsUpgrade({ headers }: HeadersOf): boolean {
+  /** Why a WebSocket is not granted to who asks under this name, or to this page; null when nothing is against it. */
+  refusalOfUpgrade({ headers, url = '' }: HeadersOf): RelayError | null {
     const host = String(headers.host ?? '');
     const origin = headers.origin === undefined ? null : String(headers.origin);
-    return this.#isOurName(host) && this.#isOurOrigin(origin, host);
+    const isOurs = this.#isOurName(host);
+    if (isOurs && this.#isOurOrigin(origin, host)) return null;
+    this.#log.warn('door.refused', { status: ERRORS.forbidden.http, path: url.slice(0, 100) });
+    return new RelayError('forbidden', isOurs ? FOREIGN_PAGE : WRONG_NAME);
   }
 
   #refusal(request: Request): Response | null {

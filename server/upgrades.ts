@@ -29,19 +29,13 @@ export interface UpgradeOptions extends UpgradeGate {
   readonly accept: (socket: ServerSocket, desktopId: string, options: AcceptOptions) => void;
 }
 
-const FOREIGN = new RelayError(
-  'forbidden',
-  'The WebSocket was refused: it was asked for by another name, or by a page.',
-);
-
 export function handleUpgrades(server: Server, options: UpgradeOptions): void {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: BODY_BYTES, perMessageDeflate: false });
   server.on('upgrade', (request: IncomingMessage, raw: Duplex, head: Buffer) => {
     // Without this, a client that resets here would end the process.
     const ignore = () => raw.destroy();
     raw.on('error', ignore);
-    const isForeign = options.door?.admitsUpgrade(request) === false;
-    const caller = isForeign ? FOREIGN : identifyUpgrade(request, options);
+    const caller = options.door?.refusalOfUpgrade(request) ?? identifyUpgrade(request, options);
     if (caller instanceof RelayError) {
       refuse(raw, caller);
       return;
