@@ -10,7 +10,9 @@ import {
   type Site,
   type Tokens,
 } from '../auth/support.ts';
-import { missing } from '../faults/proxy-programs.ts';
+import { freePort, missing } from '../faults/proxy-programs.ts';
+import { tempFolder } from '../process/support.ts';
+import { FRONTS, HOST, makeCertificate, missingFront } from '../process/tls-fronts.ts';
 import { listen, listenAsClient, openBrowser, Visitor, type VisitorOptions } from './support.ts';
 
 const skip = missing('chromium', '--version');
@@ -176,3 +178,28 @@ t.test('the owner in a real browser', { skip }, async (t) => {
     });
   }
 });
+
+t.test(
+  'with TLS in front the same browser keeps its cookies and comes back to its client',
+  {
+    skip: skip || missingFront('nginx'),
+  },
+  async (t) => {
+    const port = await freePort();
+    const site = await listen(t, `https://${HOST}:${port}`);
+    const folder = await tempFolder(t);
+    makeCertificate(folder);
+    await FRONTS.nginx(t, { folder, port, target: site.target });
+    const options = { baseURL: site.url, ignoreHTTPSErrors: true };
+    const visitor = await Visitor.at(t, await openBrowser(t), options);
+    const way: Way = { t, site, visitor, answer: await listenAsClient(t) };
+    await becomeOwner(way);
+    await connectAgents(way);
+    const cookies = (await visitor.page.context().cookies()).filter(({ name }) => name.includes('graph_relay'));
+    t.ok(cookies.length > 2);
+    for (const { name, secure, httpOnly } of cookies) t.ok(secure && httpOnly, name);
+    const own = cookies.filter(({ name }) => /owner|form/.test(name)).map(({ name }) => name);
+    t.same(own.sort(), ['__Host-graph_relay_form', '__Host-graph_relay_owner']);
+    t.same(visitor.complaints, []);
+  },
+);

@@ -40,16 +40,16 @@ export async function openBrowser(t: Test) {
   return browser;
 }
 
-/** The relay on a port: its address is known only then, so its routes are opened anew. */
-export async function listen(t: Test): Promise<Site> {
-  const site = await openSite(t);
+/** The relay on a port: its address is known only then, so its routes are opened anew. `publicUrl`: of what is in front. */
+export async function listen(t: Test, publicUrl?: string): Promise<Site & { readonly target: string }> {
+  const site = await openSite(t, publicUrl === undefined ? {} : { url: publicUrl });
   const { server, url } = await listenHttp(site.relay.fetch, { host: '127.0.0.1', port: 0 });
   t.teardown(() => {
     server.closeAllConnections();
     server.close();
   });
-  await site.authorization.open(url);
-  return { ...site, url };
+  if (publicUrl === undefined) await site.authorization.open(url);
+  return { ...site, url: publicUrl ?? url, target: url };
 }
 
 /** Where a client on this machine is told its answer. */

@@ -2,83 +2,18 @@
  * The relay behind TLS, with the very configurations of the README: nginx and Caddy as Debian has them, a certificate that
  * nobody but us knows, the official MCP client, and a desktop that pairs and runs by each transport.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import type { RunView } from '../../server/agent-api.ts';
 import { Keeper } from '../auth/keeper.ts';
 import type { Browser } from '../auth/support.ts';
-import { freePort, missing, runProxy } from '../faults/proxy-programs.ts';
+import { freePort } from '../faults/proxy-programs.ts';
 import { becomeOwner, pairDesktop } from './browser.ts';
 import { graphSource, type Relay, shareOnline, startRelay, writeGraph } from './relay-world.ts';
 import { expectProcesses, launch, tempFolder } from './support.ts';
+import { FRONTS, HOST, makeCertificate, missingFront } from './tls-fronts.ts';
 
 expectProcesses(t);
-
-/** Not one of the names of this machine that the relay knows, so everything depends on the proxy. */
-const HOST = '127.0.0.2';
-const README = readFileSync(fileURLToPath(new URL('../../README.md', import.meta.url)), 'utf8');
-
-interface Front {
-  readonly folder: string;
-  readonly port: number;
-  /** Where the relay listens. */
-  readonly target: string;
-}
-
-/** The README's block in this language, with its example's names replaced. */
-function snippet(language: string, replaced: Readonly<Record<string, string>>): string {
-  const block = new RegExp(`\`\`\`${language}\n(.*?)\n\`\`\``, 's').exec(README)![1]!;
-  return Object.entries(replaced).reduce((text, [from, to]) => {
-    if (!text.includes(from)) throw new Error(`the README's ${language} does not say ${from}`);
-    return text.replaceAll(from, to);
-  }, block);
-}
-
-function startNginx(t: Test, { folder, port, target }: Front) {
-  mkdirSync(join(folder, 'temp'));
-  const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path temp/${name};`);
-  const server = snippet('nginx', {
-    'listen 443 ssl': `listen ${HOST}:${port} ssl`,
-    'server_name relay.example': `server_name ${HOST}`,
-    '/etc/ssl/relay.example.pem': join(folder, 'cert.pem'),
-    '/etc/ssl/relay.example.key': join(folder, 'key.pem'),
-    'http://127.0.0.1:7420': target,
-  });
-  const around = `pid nginx.pid;\nerror_log error.log;\nevents {}\nhttp {\naccess_log off;\n${temp.join(' ')}\n`;
-  writeFileSync(join(folder, 'nginx.conf'), `${around}${server}\n}\n`);
-  const args = ['-p', `${folder}/`, '-c', 'nginx.conf', '-g', 'daemon off;'];
-  return runProxy(t, { program: 'nginx', args, url: `https://${HOST}:${port}` });
-}
-
-function startCaddy(t: Test, { folder, port, target }: Front) {
-  const url = `https://${HOST}:${port}`;
-  const site = snippet('caddyfile', {
-    // Here it cannot ask for one.
-    'relay.example {': `${url} {\n\ttls ${join(folder, 'cert.pem')} ${join(folder, 'key.pem')}\n\tbind ${HOST}`,
-    '127.0.0.1:7420': new URL(target).host,
-  });
-  const config = join(folder, 'Caddyfile');
-  writeFileSync(config, `{\n\tadmin off\n\tauto_https off\n}\n${site}\n`);
-  const args = ['run', '--config', config, '--adapter', 'caddyfile'];
-  const env = { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, HOME: folder };
-  return runProxy(t, { program: 'caddy', args, url, env });
-}
-
-function makeCertificate(folder: string): string {
-  const file = join(folder, 'cert.pem');
-  const names = `subjectAltName=IP:${HOST}`;
-  const args = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
-  const to = ['-subj', '/CN=relay', '-addext', names, '-keyout', join(folder, 'key.pem'), '-out', file];
-  execFileSync('openssl', [...args, ...to], { stdio: 'ignore' });
-  if (!existsSync(file)) throw new Error('openssl made no certificate');
-  setDefaultCACertificates([...getCACertificates('default'), readFileSync(file, 'utf8')]);
-  return file;
-}
 
 /** Logs the official client in, as its user does in a browser. */
 async function logIn(t: Test, url: string, browser: Browser): Promise<Client> {
@@ -118,10 +53,8 @@ async function lookAtEdges(t: Test, relay: Relay, url: string): Promise<void> {
   t.match(await relay.process.line('owner.setup-refused'), { address: /^127\.0\.0\.\d$/ }, 'nobody says who they are');
 }
 
-const FRONTS = { nginx: startNginx, caddy: startCaddy };
-
 for (const [name, start] of Object.entries(FRONTS)) {
-  const skip = missing(name, name === 'caddy' ? 'version' : '-v') || missing('openssl', 'version');
+  const skip = missingFront(name);
   t.test(`behind ${name} with TLS the official client logs in and runs, and a desktop serves`, { skip }, async (t) => {
     const data = await tempFolder(t);
     const folder = await tempFolder(t);
