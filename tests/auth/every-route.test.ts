@@ -222,7 +222,8 @@ t.test('while the disk refuses, no answer of any route repeats what it says', as
   const sync = { instance_id: '11111111-1111-4111-8111-111111111111', projects, holding: [], capacity: 0, hold_ms: 0 };
   const run = { graph_session_id, idempotency_key: 'key-12345', arguments: {} };
   const start = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'run_graph_session', arguments: run } };
-  const plain = { project_id: 'home', sessions: projects[0]!.sessions };
+  // Something new, so that it has to be stored.
+  const plain = { project_id: 'home', sessions: [{ ...projects[0]!.sessions[0], name: 'y' }] };
   const asked: [string, string, object][] = [
     [`${TRPC_PATH}/relay.sync`, token, sync],
     ['/mcp', agent.token, start],
@@ -232,6 +233,7 @@ t.test('while the disk refuses, no answer of any route repeats what it says', as
   await call(site, asked[0]![0], { method: 'POST', ...jsonOf(token, sync) });
   site.store.failWrites('ENOSPC at /secret/place');
   const answers = asked.map(([path, bearer, body]) => call(site, path, { method: 'POST', ...jsonOf(bearer, body) }));
+  t.equal((await answers[2]!).clone().status, 503, 'the plain contract');
   const others = ['/readyz', '/owner', '/owner/login', '/mcp'].map((path) => call(site, path, { headers: { cookie } }));
   for (const response of await Promise.all([...answers, ...others])) {
     const text = await response.text();

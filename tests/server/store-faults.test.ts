@@ -72,7 +72,8 @@ t.test('a completion is stored only when the disk has it', async (t) => {
   const { site, agent, desk } = await connectedSite();
   const commandId = await startedRun({ site, agent, desk });
   site.store.failWrites('no space left on device');
-  t.match(await desk.complete(commandId, { result: 1 }), { status: 503 });
+  const refused = { status: 503, error: { message: STORE_REFUSES } };
+  t.match(await desk.complete(commandId, { result: 1 }), refused, 'without a word of the disk');
   t.match(await desk.complete(commandId, { result: 1 }), { status: 503 }, 'nor is the repeat told that it was');
   site.store.failWrites(null);
   t.match((await desk.complete(commandId, { result: 1 })).data, { stored: true, already: true });
