@@ -96,7 +96,7 @@ const SEALS: Readonly<Record<string, RegExp>> = {
   'cross-origin-resource-policy': /^(same|cross)-origin$/,
 };
 
-const INSIDE = /node_modules|node:internal|\bat \S+ \(|\.[tj]s:\d|Error:|\/(tmp|home|root|usr|work)\//;
+const INSIDE = /node_modules|node:internal|\bat \S+ \(|\.[tj]s:\d|Error:|\/(tmp|home|root|usr)\//;
 
 /** What is wrong with the answer to this request; null when nothing is. */
 async function faultOf(site: Site, path: string, options: CallOptions): Promise<string | null> {
