@@ -25,5 +25,6 @@ const published = {
 
 await writeFile(new URL('package.json', dist), `${JSON.stringify(published, null, 2)}\n`);
 await cp(new URL('desktop-agent/samples/', root), new URL('desktop-agent/samples/', dist), { recursive: true });
-for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) await copyFile(new URL(file, root), new URL(file, dist));
+for (const file of ['README.md', 'SECURITY.md', 'LICENSE', 'CHANGELOG.md'])
+  await copyFile(new URL(file, root), new URL(file, dist));
 await chmod(new URL('graph-relay.js', dist), 0o755);

@@ -1,7 +1,7 @@
 /** What the owner's commands of `graph-relay desktop` do: on the running desktop, or on its data folder. */
 import { ExitError } from '../protocol/host/exit-codes.ts';
 import { durationText } from '../protocol/host/limit-options.ts';
-import { localCallError, localClient } from '../protocol/host/local-calls.ts';
+import { localClient, runningOrOpened } from '../protocol/host/local-calls.ts';
 import { createProcessLog } from '../protocol/host/logging.ts';
 import { dataDirectory, openProcessState } from '../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
@@ -137,12 +137,11 @@ async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) =>
     asleep: () => client.asleep.mutate(),
     awake: () => client.awake.mutate(),
   };
-  try {
-    return await use(remote);
-  } catch (error) {
-    const answered = localCallError(error);
-    if (answered !== null) throw answered;
-  }
+  return runningOrOpened({ remote: () => use(remote), opened: () => useFolder(options, use) });
+}
+
+async function useFolder<T>(options: OwnerOptions, use: (admin: DesktopAdmin) => Promise<T>): Promise<T> {
+  const directory = dataDirectory(options.data, 'desktop');
   const log = createProcessLog({ component: 'desktop', level: 'warn', terminal: true, fd: 2 });
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
   try {

@@ -91,6 +91,15 @@ export class RelayError extends Error {
   }
 }
 
+/** What strangers are told of a disk that refuses. */
+export const STORE_REFUSES =
+  'The disk of this relay refuses writes, so this could not be stored. Try again in a moment; its owner finds the reason in its log.';
+
+/** The error as a stranger may read it: what the disk said names folders, and is for the log and the owner. */
+export function withoutDisk(error: RelayError): RelayError {
+  return error.code === 'store-unavailable' ? new RelayError(error.code, STORE_REFUSES, { cause: error }) : error;
+}
+
 /** The error as it is when it is one of ours, otherwise an `internal` one that tells the caller nothing. */
 export function asRelayError(error: unknown): RelayError {
   if (error instanceof RelayError) return error;

@@ -41,7 +41,8 @@ export interface Access {
 
 export interface AccessOptions {
   readonly store: StateStore<RelayTables>;
-  readonly ports: Pick<Ports, 'clock' | 'ids'>;
+  /** Without a log nothing is written down: a relay that does not run is its owner's affair. */
+  readonly ports: Pick<Ports, 'clock' | 'ids'> & Partial<Pick<Ports, 'log'>>;
   /** Told each token that has just ended, so that what it has opened can end too. */
   readonly onRevoked?: (row: TokenRow) => void;
 }
@@ -92,6 +93,7 @@ class TokenAccess implements Access {
     };
     await this.#commitToken(row);
     this.#byHash.set(row.hash, row);
+    this.#ports.log?.info('token.created', shown(row));
     return { token, row };
   }
 
@@ -102,6 +104,7 @@ class TokenAccess implements Access {
     this.#byHash.delete(row.hash);
     this.#onRevoked(row);
     await this.#store.commit([{ table: 'token', id: row.tokenId, row: null }]);
+    this.#ports.log?.info('token.revoked', shown(row));
     return row;
   }
 
@@ -166,6 +169,11 @@ class TokenAccess implements Access {
       `Both an agent and a desktop are called "${name}". Give the id of the token to revoke.`,
     );
   }
+}
+
+/** For the log: never the token, nor its hash. */
+function shown({ tokenId, kind, subjectId, name, projects }: TokenRow) {
+  return { token_id: tokenId, kind, subject_id: subjectId, name, projects };
 }
 
 function newProject(projectId: string, createdAt: number): StoreChange<RelayTables> {

@@ -15,6 +15,9 @@ const HEADERS_MS = 80_000;
 /** A request has to arrive whole within this; an answer may take as long as its hold. */
 const REQUEST_MS = 120_000;
 
+/** All headers of a request together; Node's own number, named so that it stays. */
+const HEADER_BYTES = 16 * 1024;
+
 /** Who sent a request, as far as the socket tells. */
 export interface SocketPeer {
   readonly address: string;
@@ -25,7 +28,12 @@ export async function listenHttp(
   at: { host: string; port: number },
 ): Promise<{ server: Server; url: string }> {
   const server = createServer(
-    { keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS },
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      maxHeaderSize: HEADER_BYTES,
+    },
     getRequestListener((request, { incoming }) => handler(request, { address: incoming.socket.remoteAddress ?? '' }), {
       overrideGlobalObjects: false,
     }),

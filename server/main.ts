@@ -7,8 +7,9 @@ import { createProcessLog } from '../protocol/host/logging.ts';
 import { announceReady, dataDirectory, endOnFault, openProcessState, stopRequest } from '../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../protocol/host/system-ports.ts';
 import type { Log, LogFields } from '../protocol/ports.ts';
-import { prepareAuthorization } from './auth/opening.ts';
+import { prepareAuthorization, publicOrigin } from './auth/opening.ts';
 import type { ServerSocket } from './desktop-sockets.ts';
+import { FrontDoor } from './front-door.ts';
 import { listenHttp } from './http-server.ts';
 import { createRelayAdmin, createRelayLocalRouter } from './local-api.ts';
 import { rehearseServer } from './rehearsal.ts';
@@ -43,19 +44,23 @@ export async function runServer(options: ServerOptions, observer: ServerObserver
   const log = createProcessLog({ component: 'server', level: options.logLevel, terminal: process.stdout.isTTY });
   endOnFault(log);
   const clock = systemClock;
+  const origin = publicOrigin(options.publicUrl);
   const directory = dataDirectory(options.data, 'server');
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock });
   const ports = { clock, random: systemRandom, ids: systemIds, log: observer === null ? log : observed(log, observer) };
-  const opening = await prepareAuthorization({ ports, store, publicUrl: options.publicUrl }).catch(async (error) => {
+  const opening = await prepareAuthorization({ ports, store, publicOrigin: origin }).catch(async (error) => {
     await store.close();
     throw error;
   });
   const authorization = opening && { authorization: opening.authorization };
-  const relay = createRelay({ ports, store, limits: options.limits, version: options.version, ...authorization });
+  const door = new FrontDoor(ports.log);
+  const relay = createRelay({ ports, store, limits: options.limits, version: options.version, door, ...authorization });
   try {
     await rehearseServer(ports);
     const { server, url } = await listenHttp(relay.fetch, options);
+    door.open({ url, publicOrigin: origin });
     handleUpgrades(server, {
+      door,
       desktopOf: relay.desktopOf,
       draining: relay.draining,
       accept(socket, desktopId) {

@@ -4,7 +4,7 @@
  * Owns how these parts are put together. Knows no request and no path.
  */
 import type { CallContext, RelayHandlers } from '../protocol/api.ts';
-import { asRelayError, type RelayError } from '../protocol/errors.ts';
+import { asRelayError, RelayError, withoutDisk } from '../protocol/errors.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
 import { RUN_NOT_FOUND } from '../protocol/texts.ts';
 import { type AgentApi, AgentError } from './agent-api.ts';
@@ -38,7 +38,10 @@ export interface RelayCore {
   endHeld(desktopId: string, error: RelayError): void;
   /** The connection of this desktop is dead, and nobody said so. */
   fellSilent(desktopId: string): void;
-  /** The owner removed this agent: what it asked for a moment ago is refused too, and what it waits for ends. */
+  /**
+   * The owner removed this agent: what it asked for a moment ago is refused too, what it waits for ends, its runs that
+   * wait are not started any more, and those that go on are asked to stop.
+   */
   endAgent(agentId: string): void;
   /** Ends what is held and takes nothing new. */
   drain(): Promise<void>;
@@ -65,7 +68,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
   const desktopBooks = { ...books, hasProject, held };
 
   return {
-    agents: createAgentCalls({ ...books, waits, endedAgents, limits }),
+    agents: quiet(createAgentCalls({ ...books, waits, endedAgents, limits })),
     calls: loggingFaults(createDesktopCalls(desktopBooks), ports),
     plainCalls: createPlainCalls({ ...desktopBooks, leases }),
     draining: () => draining.begun,
@@ -77,6 +80,10 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
     endAgent(agentId) {
       endedAgents.add(agentId);
       waits.failAllOf(agentId, new AgentError(RUN_NOT_FOUND));
+      // Copied: each step changes the list that it comes from.
+      const runs = [...commands.allLive()].filter((row) => row.agentId === agentId);
+      for (const { commandId } of runs) commands.apply(commandId, { type: 'cancel' });
+      if (runs.length > 0) log.info('agent.runs-ended', { agent_id: agentId, runs: runs.length });
     },
     async drain() {
       deadlines.stop();
@@ -84,6 +91,18 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
       await draining.begin();
     },
   };
+}
+
+/** The same calls, which keep to themselves what the disk said: the store's own log line has it. */
+function quiet<Calls extends object>(calls: Calls): Calls {
+  const quieten = (error: unknown) => {
+    throw error instanceof RelayError ? withoutDisk(error) : error;
+  };
+  const wrapped = Object.entries(calls).map(([name, call]) => [
+    name,
+    (...input: unknown[]) => (call as (...input: unknown[]) => Promise<unknown>)(...input).catch(quieten),
+  ]);
+  return Object.fromEntries(wrapped) as Calls;
 }
 
 /** A fault of ours is logged where it happened; the caller gets a neutral text. */
@@ -96,7 +115,7 @@ function loggingFaults(calls: RelayHandlers, { log }: Ports): RelayHandlers {
         const relay = asRelayError(error);
         if (relay.code === 'internal')
           log.error('relay.fault', { call: name, desktop_id: context.desktopId, err: error });
-        throw relay;
+        throw withoutDisk(relay);
       }
     };
   };

@@ -5,13 +5,14 @@
  * simulation.
  */
 import { createRelayRouter, type RelayHandlers, TRPC_PATH } from '../protocol/api.ts';
-import { RelayError } from '../protocol/errors.ts';
+import { RelayError, STORE_REFUSES, withoutDisk } from '../protocol/errors.ts';
 import type { Ports, StateStore, StoreStatus } from '../protocol/ports.ts';
 import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
 import type { AgentApi } from './agent-api.ts';
 import type { Authorization, Peer } from './auth/authorization.ts';
 import { MCP_PATHS } from './auth/places.ts';
 import { type AcceptOptions, DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
+import type { FrontDoor } from './front-door.ts';
 import { bearerOf, json, trpcErrorAnswer } from './http-answers.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openApiDocument } from './plain/openapi.ts';
@@ -56,12 +57,14 @@ export interface RelayOptions {
   readonly version?: string | undefined;
   /** The owner's own numbers, where they differ. */
   readonly limits?: Partial<RelayLimits>;
+  /** Where strangers can reach it, what stands before the routes. */
+  readonly door?: FrontDoor;
   /** Without it, tokens of the command line are the only way in. */
   readonly authorization?: Authorization;
 }
 
 export function createRelay(options: RelayOptions): Relay {
-  const { ports, store, authorization } = options;
+  const { ports, store, authorization, door } = options;
   const { clock, log } = ports;
   const limits: RelayLimits = { ...DEFAULT_LIMITS, ...options.limits };
   const core = createRelayCore({ ports, store, limits });
@@ -120,16 +123,18 @@ export function createRelay(options: RelayOptions): Relay {
   }
 
   function readiness(): Response {
-    const { writable, reason } = store.status();
+    const { writable } = store.status();
     if (draining()) return json(503, { status: 'draining', reason: 'The relay is about to stop.' });
-    return writable ? json(200, { status: 'ready' }) : json(503, { status: 'store-unavailable', reason });
+    return writable
+      ? json(200, { status: 'ready' })
+      : json(503, { status: 'store-unavailable', reason: STORE_REFUSES });
   }
 
-  async function fetch(request: Request, peer: Peer = NOBODY): Promise<Response> {
+  async function answer(request: Request, peer: Peer = NOBODY): Promise<Response> {
     try {
       return await route(request, peer);
     } catch (error) {
-      return trpcErrorAnswer(logged(error, log));
+      return trpcErrorAnswer(withoutDisk(logged(error, log)));
     }
   }
 
@@ -146,6 +151,7 @@ export function createRelay(options: RelayOptions): Relay {
 
   const acceptSocket: Relay['acceptSocket'] = (socket, desktopId, how) => sockets.accept(socket, desktopId, how);
   const snapshot = () => ({ limits, sockets: sockets.size, store: store.status() });
+  const fetch = door === undefined ? answer : door.guard(answer);
   return { fetch, desktopOf: knownDesktop, acceptSocket, draining, access, snapshot, agents, calls, drain };
 }
 

@@ -1,6 +1,6 @@
 /** What the `graph-relay token` commands do: on the running relay, or on its data folder when none is running. */
 import { ExitError } from '../protocol/host/exit-codes.ts';
-import { localCallError, localClient } from '../protocol/host/local-calls.ts';
+import { localClient, runningOrOpened } from '../protocol/host/local-calls.ts';
 import { createProcessLog } from '../protocol/host/logging.ts';
 import { dataDirectory, openProcessState } from '../protocol/host/process.ts';
 import { systemClock, systemIds } from '../protocol/host/system-ports.ts';
@@ -74,12 +74,10 @@ async function withAdmin<T>(data: string | undefined, use: (admin: RelayAdmin) =
     revokeToken: (idOrName) => client.revokeToken.mutate(idOrName),
     ownerLink: () => client.ownerLink.mutate(),
   };
-  try {
-    return await use(remote);
-  } catch (error) {
-    const answered = localCallError(error);
-    if (answered !== null) throw answered;
-  }
+  return runningOrOpened({ remote: () => use(remote), opened: () => useFolder(directory, use) });
+}
+
+async function useFolder<T>(directory: string, use: (admin: RelayAdmin) => Promise<T>): Promise<T> {
   const log = createProcessLog({ component: 'token', level: 'warn', terminal: true, fd: 2 });
   const store = await openProcessState<RelayTables>({ directory, tables: RELAY_TABLES, log, clock: systemClock });
   try {

@@ -14,6 +14,7 @@ import { BODY_BYTES, RETRY_AFTER_SECONDS } from '../protocol/limits.ts';
 import { namedVersions, PROTOCOL_HEADER, refuseUnservedVersion, SERVED_VERSIONS } from '../protocol/versions.ts';
 import type { DesktopPrincipal } from './access.ts';
 import type { AcceptOptions, ServerSocket } from './desktop-sockets.ts';
+import type { FrontDoor } from './front-door.ts';
 import { bearerOf } from './http-answers.ts';
 
 /** What decides whether an upgrade is granted. */
@@ -23,6 +24,8 @@ export interface UpgradeGate {
 }
 
 export interface UpgradeOptions extends UpgradeGate {
+  /** Where strangers can reach it: whether they come by a name of ours. */
+  readonly door?: FrontDoor;
   readonly accept: (socket: ServerSocket, desktopId: string, options: AcceptOptions) => void;
 }
 
@@ -32,7 +35,7 @@ export function handleUpgrades(server: Server, options: UpgradeOptions): void {
     // Without this, a client that resets here would end the process.
     const ignore = () => raw.destroy();
     raw.on('error', ignore);
-    const caller = identifyUpgrade(request, options);
+    const caller = options.door?.refusalOfUpgrade(request) ?? identifyUpgrade(request, options);
     if (caller instanceof RelayError) {
       refuse(raw, caller);
       return;
@@ -72,6 +75,8 @@ function refuse(raw: Duplex, { code, message }: RelayError): void {
       `HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ''}`,
       'Connection: close',
       'Content-Type: application/json; charset=utf-8',
+      'X-Content-Type-Options: nosniff',
+      'Cache-Control: no-store',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `${PROTOCOL_HEADER}: ${namedVersions(SERVED_VERSIONS)}`,
       ...(http === 503 ? [`Retry-After: ${RETRY_AFTER_SECONDS}`] : []),

@@ -5,7 +5,10 @@ import { createTRPCClient, httpLink, TRPCClientError } from '@trpc/client';
 import { type AnyTRPCRouter, initTRPC } from '@trpc/server';
 import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { errorFromWire, formatError } from '../trpc-errors.ts';
+import { pause, stopwatch } from '../waiting.ts';
+import { ExitError } from './exit-codes.ts';
 import { isNotRunning, localFetch, localSocketPath } from './local-socket.ts';
+import { systemClock } from './system-ports.ts';
 
 const ENDPOINT = '/local';
 
@@ -34,4 +37,31 @@ export function localCallError(error: unknown): unknown {
   if (isNotRunning(error)) return null;
   if (error instanceof TRPCClientError) return errorFromWire(error) ?? error;
   return error;
+}
+
+/** How long an owner's command waits for another one that has the folder open. They are done in a moment. */
+const TURN_MS = 3_000;
+const TURN_PAUSE_MS = 100;
+
+/**
+ * Asks the running process, or does the same on its folder when none runs. Two commands at once take turns, instead of one
+ * naming the other as the process that is in its way.
+ */
+export async function runningOrOpened<T>(ways: { remote: () => Promise<T>; opened: () => Promise<T> }): Promise<T> {
+  const since = stopwatch(systemClock);
+  for (;;) {
+    try {
+      return await ways.remote();
+    } catch (error) {
+      const answered = localCallError(error);
+      if (answered !== null) throw answered;
+    }
+    try {
+      return await ways.opened();
+    } catch (error) {
+      const taken = error instanceof ExitError && error.exit === 'locked';
+      if (!taken || since() > TURN_MS) throw error;
+      await pause(systemClock, TURN_PAUSE_MS, new AbortController().signal);
+    }
+  }
 }

@@ -6,7 +6,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EventEmitter } from 'node:events';
-import { asRelayError, ERRORS, RelayError } from '../../protocol/errors.ts';
+import { asRelayError, ERRORS, RelayError, withoutDisk } from '../../protocol/errors.ts';
 import type { Ports, StateStore } from '../../protocol/ports.ts';
 import type { DesktopPrincipal } from '../access.ts';
 import type { AgentPrincipal } from '../agent-api.ts';
@@ -101,6 +101,7 @@ export class Authorization {
   /** A new one-time link to the page that makes the owner, or a new password for one that is there. */
   setupLink(): string {
     const { places } = this.#opened();
+    this.#options.ports.log.info('owner.link-made');
     return `${places.issuer}${PATHS.setup}?token=${this.owner.newSetupToken()}`;
   }
 
@@ -175,11 +176,10 @@ export class Authorization {
       if (shown instanceof Response) return shown;
       return page({ ...shown, headers: { ...visit.headers, ...shown.headers } }, places.isSecure);
     } catch (error) {
-      const { code, message } = asRelayError(error);
+      const { code, message } = withoutDisk(asRelayError(error));
+      if (code === 'forbidden') this.#options.ports.log.warn('owner.form-refused', { address });
       if (code === 'internal') this.#options.ports.log.error('owner.page-failed', { err: error });
-      // What the disk said is for the log.
-      const shown = code === 'store-unavailable' ? DISK_REFUSES : message;
-      const body = html`<p>${shown}</p>`;
+      const body = html`<p>${message}</p>`;
       return page({ title: 'This did not work', status: ERRORS[code].http, body }, places.isSecure);
     }
   }
@@ -216,8 +216,6 @@ export class Authorization {
   }
 }
 
-const DISK_REFUSES = 'The disk of this relay refuses writes. Try again later, and look then at what is connected.';
-
 /** A client's document is short. */
 const DOCUMENT_CHARS = 20_000;
 
@@ -249,7 +247,7 @@ function foreignHost(request: Request, places: Places): Response | null {
 }
 
 function errorPage(text: string, { isSecure }: Places) {
-  const body = html`<p>${text}</p><p>Start again in your MCP client. If it goes on failing, remove this server there and add it anew, so that it registers again.</p>`;
+  const body = html`<p>The reason: ${text}.</p><p>Start again in your MCP client. If it goes on failing, remove this server there and add it anew, so that it registers again.</p>`;
   return {
     html: pageText({ title: 'The client asked for something that is not possible', body }),
     headers: browserHeaders(isSecure),

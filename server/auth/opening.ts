@@ -20,8 +20,8 @@ export const OWNER_PASSWORD_VARIABLE = 'GRAPH_RELAY_OWNER_PASSWORD';
 export interface OpeningOptions {
   readonly ports: Ports;
   readonly store: StateStore<RelayTables>;
-  /** From the command line; the environment otherwise. */
-  readonly publicUrl: string | undefined;
+  /** From {@link publicOrigin}. */
+  readonly publicOrigin: string | null;
 }
 
 export interface Opening {
@@ -34,8 +34,8 @@ export interface Opening {
 const CLOSED_ON_DENO = 'Logins are closed: the authorization server needs --allow-env, without a list. Tokens work.';
 
 /** Null where the authorization server cannot be loaded: then tokens of the command line are the only way in. */
-export async function prepareAuthorization({ ports, store, publicUrl }: OpeningOptions): Promise<Opening | null> {
-  const origin = publicOrigin(publicUrl ?? process.env[PUBLIC_URL_VARIABLE]);
+export async function prepareAuthorization(options: OpeningOptions): Promise<Opening | null> {
+  const { ports, store, publicOrigin } = options;
   const module = await import('oidc-provider').catch((error: unknown) => {
     if (!(error instanceof Error && error.name === 'NotCapable')) throw error;
     ports.log.warn('authorization.closed', { reason: CLOSED_ON_DENO });
@@ -54,7 +54,7 @@ export async function prepareAuthorization({ ports, store, publicUrl }: OpeningO
   return {
     authorization,
     async open(url) {
-      await authorization.open(origin ?? url, module);
+      await authorization.open(publicOrigin ?? url, module);
       if (owner.exists) return;
       note('This relay has no owner yet. To become the owner, open this link once and choose a password:');
       note(`  ${authorization.setupLink()}`);
@@ -62,7 +62,9 @@ export async function prepareAuthorization({ ports, store, publicUrl }: OpeningO
   };
 }
 
-function publicOrigin(given: string | undefined): string | null {
+/** What the relay is called from outside: from the command line, or the environment; null when neither says. */
+export function publicOrigin(onCommandLine: string | undefined): string | null {
+  const given = onCommandLine ?? process.env[PUBLIC_URL_VARIABLE];
   if (given === undefined || given === '') return null;
   const checked = checkPublicUrl(given);
   if ('origin' in checked) return checked.origin;

@@ -85,7 +85,8 @@ export function createPlaces(publicUrl: string): Places {
   };
 }
 
-function isLoopbackHost(host: string): boolean {
+/** Whether a Host header names this machine by one of its own names, with or without a port. */
+export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOSTS.includes(host.toLowerCase().replace(/:\d+$/, ''));
 }
 

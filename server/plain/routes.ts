@@ -6,7 +6,7 @@
  */
 import type { z } from 'zod';
 import type { CallContext } from '../../protocol/api.ts';
-import { asRelayError, ERRORS, RelayError } from '../../protocol/errors.ts';
+import { asRelayError, ERRORS, RelayError, withoutDisk } from '../../protocol/errors.ts';
 import { BODY_BYTES } from '../../protocol/limits.ts';
 import {
   PLAIN_PATH,
@@ -64,7 +64,7 @@ export function createPlainRoutes({ calls, authenticate, log }: PlainRoutesOptio
     try {
       return withVersions(await answer(request, route), SERVED);
     } catch (error) {
-      const relay = asRelayError(error);
+      const relay = withoutDisk(asRelayError(error));
       if (relay.code === 'internal') log.error('relay.fault', { call: new URL(request.url).pathname, err: error });
       return withVersions(challenging(json(ERRORS[relay.code].http, errorBody(relay))), SERVED);
     }

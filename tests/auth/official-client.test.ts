@@ -1,41 +1,9 @@
 /** The official MCP client's own OAuth flow, against the relay on a real port; the test plays the browser. */
-import {
-  Client,
-  type OAuthClientProvider,
-  StreamableHTTPClientTransport,
-  UnauthorizedError,
-} from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { listenHttp } from '../../server/http-server.ts';
-import { type Browser, newOwner, openSite, REDIRECT, type Site } from './support.ts';
-
-type Saved = Parameters<NonNullable<OAuthClientProvider['saveClientInformation']>>[0];
-type SavedTokens = Parameters<OAuthClientProvider['saveTokens']>[0];
-
-/** Keeps what a client keeps, and where it wanted to send its user. */
-class Keeper implements OAuthClientProvider {
-  readonly redirectUrl = REDIRECT;
-  readonly clientMetadata = { client_name: 'Official', redirect_uris: [REDIRECT] };
-  client: Saved | undefined;
-  saved: SavedTokens | undefined;
-  verifier = '';
-  sentTo: URL | null = null;
-  clientInformation = () => this.client as never;
-  saveClientInformation = (client: Saved): void => {
-    this.client = client;
-  };
-  tokens = () => this.saved as never;
-  saveTokens = (tokens: SavedTokens): void => {
-    this.saved = tokens;
-  };
-  redirectToAuthorization = (url: URL): void => {
-    this.sentTo = url;
-  };
-  saveCodeVerifier = (verifier: string): void => {
-    this.verifier = verifier;
-  };
-  codeVerifier = (): string => this.verifier;
-}
+import { Keeper } from './keeper.ts';
+import { type Browser, newOwner, openSite, type Site } from './support.ts';
 
 /** The relay on a port: its address is known only then, so its routes are opened anew. */
 async function listen(t: Test): Promise<{ site: Site; browser: Browser }> {

@@ -8,6 +8,7 @@ import { createMemoryState, type MemoryImage, type MemoryState } from '../../pro
 import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
 import type { Clock, LogFields, Ports, Timer } from '../../protocol/ports.ts';
 import { Authorization } from '../../server/auth/authorization.ts';
+import { FrontDoor } from '../../server/front-door.ts';
 import { createRelay, type Relay } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
 
@@ -76,14 +77,12 @@ export async function openSite(t: Test, options: SiteOptions = {}): Promise<Site
     return documents?.[address] ? Response.json(documents[address]) : new Response(null, { status: 404 });
   };
   // The hash is as slow as it is on purpose; here it is not what is tested.
-  const authorization = new Authorization({
-    ports,
-    store,
-    fetchDocument: documents && fetchDocument,
-    scryptCost: 2 ** 4,
-  });
-  const relay = createRelay({ ports, store, authorization });
+  const given = { fetchDocument: documents && fetchDocument, scryptCost: 2 ** 4 };
+  const authorization = new Authorization({ ports, store, ...given });
+  const door = new FrontDoor(log);
+  const relay = createRelay({ ports, store, authorization, door });
   await authorization.open(url);
+  door.open({ url: LOOPBACK, publicOrigin: url === LOOPBACK ? null : url });
   t.teardown(() => clock.stop());
   return { t, url, clock, store, authorization, relay, lines, fetched, options };
 }

@@ -89,6 +89,10 @@ t.test('a dead refresh token is answered with invalid_grant, so that its client 
   });
   t.equal(revoked.status, 200);
   t.equal(await refused(tokens.refresh_token), 'invalid_grant', 'revoked');
+  const removed = await connect(site, browser);
+  await browser.send(await browser.open('/owner'), site.authorization.connections.list('agent')[0]!.connectionId);
+  const after = await refresh(site, removed.client, { refresh_token: removed.tokens.refresh_token });
+  t.equal(await codeOf(after), 'invalid_grant', 'its owner removed it');
   const other = await connect(site, browser);
   site.clock.skewMs += (LIFETIMES.RefreshToken + 1) * 1_000;
   const expired = await refresh(site, other.client, { refresh_token: other.tokens.refresh_token });

@@ -25,14 +25,15 @@ export interface NginxOptions {
 }
 
 /** Why a program cannot be tested here; false when it can. In CI it has to be there. */
-export function missing(program: string): string | false {
-  const found = spawnSync(program, ['-v'], { stdio: 'ignore' }).error === undefined;
+export function missing(program: string, versionFlag = '-v'): string | false {
+  const found = spawnSync(program, [versionFlag], { stdio: 'ignore' }).error === undefined;
   if (found || process.env.CI) return false;
   return `${program} is not installed`;
 }
 
 export async function startNginx(t: Test, folder: string, options: NginxOptions): Promise<ProxyProgram> {
   const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
   mkdirSync(join(folder, 'temp'), { recursive: true });
   const upgrade = options.upgrade
     ? 'proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;'
@@ -61,8 +62,7 @@ http {
 }
 `,
   );
-  await run(t, { program: 'nginx', args: ['-p', `${folder}/`, '-c', 'nginx.conf', '-g', 'daemon off;'], port });
-  return { url: `http://127.0.0.1:${port}` };
+  return runProxy(t, { program: 'nginx', args: ['-p', `${folder}/`, '-c', 'nginx.conf', '-g', 'daemon off;'], url });
 }
 
 export async function startHaproxy(
@@ -71,6 +71,7 @@ export async function startHaproxy(
   options: { target: number; serverTimeout: string; tunnelTimeout: string },
 ): Promise<ProxyProgram> {
   const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
   mkdirSync(folder, { recursive: true });
   writeFileSync(
     join(folder, 'haproxy.cfg'),
@@ -87,13 +88,20 @@ backend relay
   server relay 127.0.0.1:${options.target}
 `,
   );
-  await run(t, { program: 'haproxy', args: ['-db', '-f', join(folder, 'haproxy.cfg')], port });
-  return { url: `http://127.0.0.1:${port}` };
+  return runProxy(t, { program: 'haproxy', args: ['-db', '-f', join(folder, 'haproxy.cfg')], url });
 }
 
-/** Starts it, waits until its port answers, and ends it with the test. */
-async function run(t: Test, { program, args, port }: { program: string; args: string[]; port: number }): Promise<void> {
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+export interface ProxyRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Where it answers for the relay behind it. */
+  readonly url: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts it, waits until the relay answers through it, and ends it with the test. */
+export async function runProxy(t: Test, { program, args, url, env = {} }: ProxyRun): Promise<ProxyProgram> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, ...env } });
   let said = '';
   child.stderr.on('data', (text) => {
     said += text;
@@ -105,16 +113,17 @@ async function run(t: Test, { program, args, port }: { program: string; args: st
     child.kill('SIGTERM');
     await ended;
   });
-  await waitFor(`the port of ${program}`, 5_000, async () => {
+  await waitFor(`the port of ${program}`, 20_000, async () => {
     if (child.exitCode !== null || said.includes('ENOENT')) throw new Error(`${program} did not start: ${said}`);
-    return fetch(`http://127.0.0.1:${port}/healthz`).then(
+    return fetch(`${url}/healthz`).then(
       () => true,
       () => null,
     );
   });
+  return { url };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;

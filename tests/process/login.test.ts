@@ -1,23 +1,13 @@
 /** From an empty folder to a paired desktop that runs a Graph for an allowed agent, with real processes and real HTTP. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { Browser, connect, PASSWORD, refresh, type Tokens } from '../auth/support.ts';
-import { becomeOwner, siteAt } from './browser.ts';
+import { becomeOwner, pairDesktop, siteAt } from './browser.ts';
 import { graphSource, McpCaller, shareOnline, startRelay, writeGraph } from './relay-world.ts';
-import { expectProcesses, LIGHT, launch, run, tempFolder, until } from './support.ts';
+import { expectProcesses, LIGHT, launch, run, tempFolder } from './support.ts';
 
 expectProcesses(t);
-
-async function pairDesktop(t: Test, { data, url, browser }: { data: string; url: string; browser: Browser }) {
-  const login = launch(t, ['desktop', 'login', '--relay', url, '--data', data, '--name', 'studio']);
-  const code = await until('the code', () => /^ {2}([A-Z]{4}-[A-Z]{4})$/m.exec(login.stdout)?.[1]);
-  t.match(login.stdout, `  ${url}/device\n`);
-  const confirm = await browser.send(await browser.open('/device'), 'check', { user_code: code });
-  await browser.send(confirm, 'allow');
-  t.match(await login.ended, { code: 0 });
-  t.match(login.stderr, /Paired/);
-}
 
 t.test(
   'an owner, an agent and a desktop come together without a token being copied, until the owner removes them',

@@ -8,6 +8,7 @@ import { projectIdSchema } from '../../../protocol/ids.ts';
 import type { ProjectRow } from '../../rows.ts';
 import { AGENT_RESOURCE, AGENT_SCOPES, PATHS } from '../places.ts';
 import { CONSENT_COOKIE, OWNER_ACCOUNT, type Provider } from '../provider.ts';
+import { equalSecrets } from '../secrets.ts';
 import { type Html, html } from './html.ts';
 import { redirect } from './layout.ts';
 import { loginForm, noOwnerPage, type PageParts, type Shown, tryLogin } from './owner-pages.ts';
@@ -33,6 +34,9 @@ interface AskingClient {
   readonly clientName?: string;
 }
 
+/** The longest name of a connection, and of a project. */
+const NAME_CHARS = 64;
+
 /** The browser goes on at once. */
 const RESUME_SECONDS = 10 * 60;
 
@@ -43,7 +47,7 @@ const SCOPE_TEXTS: Readonly<Record<string, string>> = {
 
 export async function consentPage(visit: Visit, parts: ConsentParts): Promise<Shown> {
   const uid = visit.url.pathname.slice(PATHS.consent.length + 1);
-  const isThisBrowsers = visit.cookie(CONSENT_COOKIE) === uid;
+  const isThisBrowsers = equalSecrets(visit.cookie(CONSENT_COOKIE), uid);
   const asked = isThisBrowsers
     ? ((await parts.provider.Interaction.find(uid)) as unknown as Asked | undefined)
     : undefined;
@@ -100,7 +104,8 @@ function readChoice(visit: Visit, asked: Asked): Choice | { readonly problem: st
     const problem = projectIdSchema.safeParse(project).error?.issues[0]?.message;
     if (problem !== undefined) return { problem: `"${project}" ${problem}.` };
   }
-  if (name === '' || name.length > 64 || /\p{C}/u.test(name)) return { problem: 'A name has 1-64 visible characters.' };
+  if (name === '' || name.length > NAME_CHARS || /\p{C}/u.test(name))
+    return { problem: 'A name has 1-64 visible characters.' };
   return { projects, scopes, name };
 }
 
@@ -157,6 +162,9 @@ interface Asking {
 function askPage({ visit, asked, client, action, problem }: Asking, { projects }: ConsentParts): Shown {
   const name = client.clientName ?? client.clientId;
   const redirectUri = String(asked.params.redirect_uri);
+  // Sent back with a problem, it shows what was chosen: nothing that was ticked off comes back by itself.
+  const chosen = problem === null ? null : visit.form;
+  const isOn = (scope: string) => chosen?.getAll('scope').includes(scope) ?? true;
   return {
     title: `Connect ${name}?`,
     problem,
@@ -173,28 +181,31 @@ ${visit.hidden}
 <fieldset><legend>What it may do</legend>
 ${requestedScopes(asked).map(
   (scope) =>
-    html`<label class="choice"><input type="checkbox" name="scope" value="${scope}" checked> ${SCOPE_TEXTS[scope] ?? scope} <small>(${scope})</small></label>`,
+    html`<label class="choice"><input type="checkbox" name="scope" value="${scope}"${isOn(scope) && CHECKED}> <span>${SCOPE_TEXTS[scope] ?? scope} <small>${scope}</small></span></label>`,
 )}
 </fieldset>
-${projectChoice([...projects().keys()])}
+${projectChoice([...projects().keys()], chosen)}
 <label>Name it
-<input type="text" name="name" value="${name}" maxlength="64" required></label>
-<button type="submit" name="step" value="allow">Allow</button>
+<input type="text" name="name" value="${chosen?.get('name') ?? name.slice(0, NAME_CHARS).trim()}" maxlength="${NAME_CHARS}" required></label>
+<button type="submit" name="step" value="allow" class="main">Allow</button>
 <button type="submit" name="step" value="deny" formnovalidate>Refuse</button>
 </form>`,
   };
 }
 
-/** Nothing is chosen for the owner, unless there is nothing to choose. */
-function projectChoice(projects: readonly string[]): Html {
-  const only = projects.length === 1;
+const CHECKED = html` checked`;
+
+/** Nothing is chosen for the owner, unless there is nothing to choose. `chosen`: what they chose before. */
+function projectChoice(projects: readonly string[], chosen: URLSearchParams | null): Html {
+  const isOn = (project: string) => chosen?.getAll('project').includes(project) ?? projects.length === 1;
+  const added = chosen?.get('new_project') ?? (projects.length === 0 ? 'home' : '');
   return html`<fieldset><legend>For which projects</legend>
 ${projects.map(
   (project) =>
-    html`<label class="choice"><input type="checkbox" name="project" value="${project}"${only && html` checked`}> ${project}</label>`,
+    html`<label class="choice"><input type="checkbox" name="project" value="${project}"${isOn(project) && CHECKED}> <span>${project}</span></label>`,
 )}
 <label>${projects.length === 0 ? 'There is no project yet. Make one' : 'Another one, which is made'}
-<input type="text" name="new_project" maxlength="64"${projects.length === 0 && html` value="home"`}></label>
+<input type="text" name="new_project" value="${added}" maxlength="${NAME_CHARS}" autocomplete="off" autocapitalize="none"></label>
 </fieldset>`;
 }
 

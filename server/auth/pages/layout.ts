@@ -8,16 +8,28 @@ import { createHash } from 'node:crypto';
 import { Html, html } from './html.ts';
 
 const STYLE = `
-:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-label { display: block; margin: .75rem 0; }
-label.choice { margin: .4rem 0; }
-input[type=text], input[type=password] { display: block; font: inherit; width: 100%; max-width: 24rem; padding: .5rem; box-sizing: border-box; }
-button { font: inherit; padding: .5rem 1rem; margin: .75rem .75rem .75rem 0; }
-fieldset { margin: 1rem 0; } .problem { border-left: .3rem solid #b00020; padding: .25rem .75rem; }
-dt { font-weight: 600; } dd { margin: 0 0 .5rem; overflow-wrap: anywhere; }
-li form { display: inline; } .code { font: 1.5rem monospace; letter-spacing: .1em; }
+:root { color-scheme: light dark; --line: #8c8c94; --soft: #f1f1f4; --main: #1f4fbf; --on-main: #fff; --bad: #b00020; }
+@media (prefers-color-scheme: dark) {
+:root { --line: #85858f; --soft: #26262b; --main: #a9c4ff; --on-main: #10192e; --bad: #ff8a9b; }
+a { color: var(--main); }
+}
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+label { display: block; margin: 1rem 0; }
+label.choice { display: flex; gap: .6rem; margin: 0; padding: .3rem 0; }
+label.choice input { flex: none; width: 1.15rem; height: 1.15rem; margin: .2rem 0 0; }
+input[type=text], input[type=password] { display: block; font: inherit; width: 100%; max-width: 24rem; margin-top: .25rem; padding: .5rem; box-sizing: border-box; border: 1px solid var(--line); border-radius: .3rem; }
+input[readonly] { background: var(--soft); }
+button { font: inherit; padding: .5rem 1rem; margin: .75rem .75rem .75rem 0; border: 1px solid var(--line); border-radius: .3rem; background: var(--soft); color: inherit; cursor: pointer; }
+button.main { background: var(--main); border-color: var(--main); color: var(--on-main); }
+:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
+fieldset { margin: 1.25rem 0; padding: .5rem 1rem; min-width: 0; border: 1px solid var(--line); border-radius: .3rem; }
+.problem { border-left: .3rem solid var(--bad); padding: .5rem .75rem; background: var(--soft); }
+dt { font-weight: 600; } dd { margin: 0 0 .5rem; }
+ul { list-style: none; padding: 0; }
+li { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; padding: .5rem 0; border-top: 1px solid var(--line); }
+li > span { flex: 1 1 14rem; } li button { margin: 0; }
+small { display: block; } .code { font: 1.5rem monospace; letter-spacing: .1em; }
 `;
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');

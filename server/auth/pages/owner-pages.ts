@@ -46,6 +46,8 @@ export async function tryLogin(
   return { headers: visit.loginHeaders(await owner.startSession(visit.browser), ports.ids) };
 }
 
+const OWNER_LINK = html`<code>graph-relay owner link</code> on the relay's own machine prints a link to choose a new password.`;
+
 /** There is one account only; password managers want to know its name. */
 const ACCOUNT = html`<label>Account
 <input type="text" name="account" value="owner" autocomplete="username" readonly></label>`;
@@ -56,15 +58,17 @@ ${visit.hidden}
 ${ACCOUNT}
 <label>Password of this relay's owner
 <input type="password" name="password" autocomplete="current-password" required autofocus></label>
-<button type="submit" name="step" value="login">Log in</button>
-</form>`;
+<button type="submit" name="step" value="login" class="main">Log in</button>
+</form>
+<p>Forgotten? ${OWNER_LINK}</p>`;
 }
 
 export function noOwnerPage(): PageOptions {
   return {
     title: 'This relay has no owner yet',
     status: 403,
-    body: html`<p>Open the link that the relay printed when it started, and choose a password. Then come back here.</p>`,
+    body: html`<p>Open the link that the relay printed when it started, and choose a password. Then come back here.</p>
+<p>The link is gone? ${OWNER_LINK}</p>`,
   };
 }
 
@@ -82,10 +86,12 @@ export async function setupPage(visit: Visit, parts: PageParts): Promise<Shown> 
     }
   }
   if (!owner.isSetupToken(token)) {
+    ports.log.warn('owner.setup-refused', { address: visit.address });
     return {
       title: 'This link is not valid',
       status: 403,
-      body: html`<p>It was used already, or the relay was started anew since. The relay prints a new one at its start while it has no owner.</p>`,
+      body: html`<p>It was used already, or the relay was started anew since.</p>
+<p>${OWNER_LINK}</p>`,
     };
   }
   return {
@@ -101,7 +107,7 @@ ${ACCOUNT}
 <input type="password" name="password" autocomplete="new-password" minlength="12" maxlength="256" required autofocus></label>
 <label>The same again
 <input type="password" name="again" autocomplete="new-password" minlength="12" maxlength="256" required></label>
-<button type="submit" name="step" value="setup">Become the owner</button>
+<button type="submit" name="step" value="setup" class="main">Become the owner</button>
 </form>`,
   };
 }
@@ -153,12 +159,14 @@ ${connectionList(visit, connections.list('desktop'), 'No desktop is paired. Run 
 <p>Tokens made with "graph-relay token create" are listed by "graph-relay token list".</p>
 <h2>Browsers that are logged in</h2>
 <ul>${owner.sessions().map(
-      ({ sessionId, browser, createdAt }) => html`<li>${browser}, since ${day(createdAt)}
+      ({ sessionId, browser, createdAt }, index) => html`<li><span>${
+        sessionId === visit.session?.sessionId ? html`<strong>This browser</strong>` : 'Another one'
+      }, since ${day(createdAt)}
+<small>${browser}</small></span>
 ${
-  sessionId === visit.session?.sessionId
-    ? ' (this one)'
-    : html`<form method="post" action="${PATHS.owner}">${visit.hidden}
-<button type="submit" name="end_session" value="${sessionId}">Log out</button></form>`
+  sessionId !== visit.session?.sessionId &&
+  html`<form method="post" action="${PATHS.owner}">${visit.hidden}
+<button type="submit" name="end_session" value="${sessionId}" aria-label="Log out browser ${index + 1}">Log out</button></form>`
 }</li>`,
     )}</ul>
 <form method="post" action="${PATHS.logout}">${visit.hidden}
@@ -171,9 +179,9 @@ ${
 function connectionList(visit: Visit, rows: readonly ConnectionRow[], none: string): Html {
   if (rows.length === 0) return html`<p>${none}</p>`;
   return html`<ul>${rows.map(
-    (row) => html`<li><strong>${row.name}</strong>, since ${day(row.createdAt)}${
+    (row) => html`<li><span><strong>${row.name}</strong>, since ${day(row.createdAt)}${
       row.kind === 'agent' && html`: may ${scopeText(row.scopes)} in ${row.projects.join(', ')}`
-    }
+    }</span>
 <form method="post" action="${PATHS.owner}">${visit.hidden}
 <button type="submit" name="remove" value="${row.connectionId}" aria-label="Remove ${row.name}">Remove</button></form></li>`,
   )}</ul>`;

@@ -31,6 +31,7 @@ export async function pairPage(visit: Visit, parts: PairParts): Promise<Shown> {
   if (step === '' || code === '') return codePage(visit, code);
   const waitSeconds = parts.limits.take('user-code', visit.address);
   if (waitSeconds !== null) {
+    parts.ports.log.warn('pairing.limited', { address: visit.address });
     return codePage(visit, code, {
       status: 429,
       problem: `Too many tries. The next one is possible in ${waitSeconds} seconds.`,
@@ -38,6 +39,7 @@ export async function pairPage(visit: Visit, parts: PairParts): Promise<Shown> {
   }
   const found = parts.oauth.deviceCode(code);
   if (found === undefined || isAnswered(found)) {
+    parts.ports.log.warn('pairing.code-refused', { address: visit.address });
     return codePage(visit, code, {
       status: 404,
       problem: 'There is no desktop that waits with this code. Codes live ten minutes and work once.',
@@ -58,8 +60,9 @@ function codePage(visit: Visit, code: string, trouble: { status?: number; proble
 ${visit.hidden}
 <label>Code
 <input type="text" name="user_code" value="${shownCode(code)}" autocomplete="off" autocapitalize="characters" spellcheck="false" required autofocus></label>
-<button type="submit" name="step" value="check">Continue</button>
-</form>`,
+<button type="submit" name="step" value="check" class="main">Continue</button>
+</form>
+<p><a href="${PATHS.owner}">What is connected</a></p>`,
   };
 }
 
@@ -86,9 +89,9 @@ ${visit.hidden}
 <input type="text" name="name" value="${trouble?.name ?? nameOf(found)}" maxlength="64" required></label>
 ${
   isTaken &&
-  html`<label class="choice"><input type="checkbox" name="replace" value="yes"> It is that desktop again: it takes its place and its Graphs, and the old login ends</label>`
+  html`<label class="choice"><input type="checkbox" name="replace" value="yes"> <span>It is that desktop again: it takes its place and its Graphs, and the old login ends</span></label>`
 }
-<button type="submit" name="step" value="allow">Pair</button>
+<button type="submit" name="step" value="allow" class="main">Pair</button>
 <button type="submit" name="step" value="deny" formnovalidate>Refuse</button>
 </form>`,
   };
