@@ -21,6 +21,10 @@ export function percentile(sample: Sorted, p: number): number {
   return quantileSorted(sample as number[], p);
 }
 
+export function medianOf(sample: readonly number[]): number {
+  return percentile(sorted(sample), 0.5);
+}
+
 export const summarySchema = z.strictObject({
   n: z.int(),
   mean: z.number(),

@@ -4,7 +4,6 @@
 import type { CallContext } from '../protocol/api.ts';
 import { hasEnded, isWaiting } from '../protocol/command-machine.ts';
 import type { ControlAnswer, ControlInput } from '../protocol/schemas.ts';
-import type { CommandBook } from './command-book.ts';
 import { expiredText } from './deadlines.ts';
 import { type DesktopCallsOptions, ownCommand, refuseOneTooMany } from './desktop-calls.ts';
 import { controlAnswerOf } from './dispatcher.ts';
@@ -20,7 +19,7 @@ export function createControlCall(options: DesktopCallsOptions) {
     if (input.phase === 'starting') {
       // What it starts is on disk, and looked at only then: also who is live.
       await store.synced();
-      startIfWaiting(input, context);
+      if (!isReplaced(input, context)) startIfWaiting(options, input, context);
       // That it may run is on disk before it is said: no restart of the relay takes this word back.
       await store.synced();
     }
@@ -37,14 +36,6 @@ export function createControlCall(options: DesktopCallsOptions) {
 
   function isReplaced({ epoch }: ControlInput, { desktopId }: CallContext): boolean {
     return epoch !== undefined && epoch < desktops.epoch(desktopId);
-  }
-
-  function startIfWaiting(input: ControlInput, context: CallContext): void {
-    const row = isReplaced(input, context) ? null : ownCommand(commands, input.command_id, context.desktopId);
-    if (row === null || !isWaiting(row.status)) return;
-    // Before it counts as running: its silence is measured from here.
-    desktops.spokeOf(row.commandId);
-    startCommand(commands, row, { now: ports.clock.now(), context, executionId: input.execution_id });
   }
 
   function heldAnswer({ commandId }: CommandRow, context: CallContext, holdMs: number): Promise<ControlAnswer> {
@@ -65,16 +56,22 @@ export function createControlCall(options: DesktopCallsOptions) {
   return control;
 }
 
-/** Starts a waiting command, or ends it when it is too late for it. Whoever says so waits for the disk before. */
-export function startCommand(
-  commands: CommandBook,
-  row: CommandRow,
-  at: { now: number; context: CallContext; executionId: string | null },
+/**
+ * Starts the command if it waits, or ends it when it is too late for it; anything else is left as it is. Whoever says so
+ * waits for the disk before.
+ */
+export function startIfWaiting(
+  { commands, desktops, ports }: DesktopCallsOptions,
+  { command_id, execution_id = null }: { command_id: string; execution_id?: string | null | undefined },
+  { desktopId, transport }: CallContext,
 ): void {
-  if (at.now >= row.startBy) {
-    commands.apply(row.commandId, { type: 'expire', text: expiredText(row) });
+  const row = ownCommand(commands, command_id, desktopId);
+  if (row === null || !isWaiting(row.status)) return;
+  if (ports.clock.now() >= row.startBy) {
+    commands.apply(command_id, { type: 'expire', text: expiredText(row) });
     return;
   }
-  const event = { type: 'start', executionId: at.executionId } as const;
-  commands.apply(row.commandId, event, { transport: at.context.transport });
+  // Before it counts as running: its silence is measured from here.
+  desktops.spokeOf(command_id);
+  commands.apply(command_id, { type: 'start', executionId: execution_id }, { transport });
 }

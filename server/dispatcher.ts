@@ -3,7 +3,7 @@
  *
  * Owns the holds. This is the hot path of the product: from the start call to the answer of a held sync everything
  * happens in one turn of the event loop, while the disk is still writing. What may not overtake the disk is the
- * permission to run (see desktop-calls.ts) and the ticket (see agent-calls.ts).
+ * permission to run (see desktop-control.ts) and the ticket (see agent-calls.ts).
  */
 import { getOrMake } from '../protocol/collections.ts';
 import { hasEnded, isWaiting } from '../protocol/command-machine.ts';

@@ -28,7 +28,7 @@ import type { ControlAnswer } from '../protocol/schemas.ts';
 import { sessionReplaced } from './desktop-book.ts';
 import { type DesktopCallsOptions, ownCommand } from './desktop-calls.ts';
 import { createCompleteCalls } from './desktop-complete.ts';
-import { startCommand } from './desktop-control.ts';
+import { startIfWaiting } from './desktop-control.ts';
 import { endUnshared, NO_SUCH_PROJECT } from './desktop-sync.ts';
 import { controlAnswerOf } from './dispatcher.ts';
 import type { PlainLeases } from './plain-leases.ts';
@@ -44,7 +44,7 @@ const FORGOTTEN_TEXT =
   'The desktop has started anew and said nothing of this run. If its result still comes, it is taken.';
 
 export function createPlainCalls(options: DesktopCallsOptions & { readonly leases: PlainLeases }): PlainCalls {
-  const { commands, desktops, dispatcher, leases, ports, store } = options;
+  const { commands, desktops, dispatcher, leases, store } = options;
   const { complete: storeCompletion, unreadableCompletion } = createCompleteCalls(options);
 
   async function sync(input: PlainSyncInput, context: CallContext): Promise<PlainSyncAnswer> {
@@ -67,7 +67,7 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
     desktops.contact(desktopId, context.transport);
     leases.sign(desktopId, input.command_id);
     await store.synced();
-    startIfWaiting(input, context);
+    startIfWaiting(options, input, context);
     // As in version 2: that it may run is on disk before it is said.
     await store.synced();
     const row = ownCommand(commands, input.command_id, desktopId);
@@ -76,12 +76,6 @@ export function createPlainCalls(options: DesktopCallsOptions & { readonly lease
     const { execution_id = null } = input;
     const other = row.executionId !== null && execution_id !== null && row.executionId !== execution_id;
     return other ? { cancel: true, reason: row.stopReason ?? 'ended' } : controlAnswerOf(row);
-  }
-
-  function startIfWaiting(input: PlainControlInput, context: CallContext): void {
-    const row = ownCommand(commands, input.command_id, context.desktopId);
-    if (row === null || !isWaiting(row.status)) return;
-    startCommand(commands, row, { now: ports.clock.now(), context, executionId: input.execution_id ?? null });
   }
 
   async function complete(input: PlainCompleteInput, context: CallContext): Promise<PlainCompleteAnswer> {

@@ -8,15 +8,14 @@ import { type Agent, createAgent } from '../../desktop-agent/agent.ts';
 import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
 import { createHttpClient } from '../../desktop-agent/dialer/http-client.ts';
 import { openSocket } from '../../desktop-agent/dialer/open-socket.ts';
-import type { LocalSession } from '../../desktop-agent/graph-library.ts';
 import type { Dialer } from '../../desktop-agent/ports.ts';
 import { rehearseDesktop } from '../../desktop-agent/rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
 import type { Dialers } from '../../desktop-agent/transports.ts';
 import { openProcessState } from '../../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
-import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports, StateStore } from '../../protocol/ports.ts';
+import { benchSession } from '../bench-session.ts';
 import { stampUs } from '../pickup/stamp.ts';
 import { createRunTable, type RunTable } from '../virtual/bench-engine.ts';
 import { sleepFor } from '../virtual/sleep.ts';
@@ -37,7 +36,7 @@ async function open(order: DesktopsOrder, index: number, runs: RunTable): Promis
   const { url, relay, slots, marked } = order;
   const { token, directory, project } = order.desktops[index]!;
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
-  const session = sessionOf();
+  const session = benchSession(systemIds);
   const marks: DesktopMark[] = [];
   const agent = createAgent({
     ports,
@@ -88,19 +87,6 @@ function markedDialers({ url, token, marks }: { url: string; token: string; mark
   });
   const { 'long-poll': held, websocket, plain } = dialers;
   return { 'long-poll': marked(held), websocket: marked(websocket), plain: marked(plain) };
-}
-
-function sessionOf(): LocalSession {
-  return {
-    graph_session_id: graphSessionId(systemIds.hex(16)),
-    name: 'Bench',
-    description: 'A Graph that takes the time that it is told.',
-    slug: 'bench',
-    version: 1,
-    status: 'ready',
-    file_name: 'bench.js',
-    problem: null,
-  };
 }
 
 async function start(desktops: readonly Desktop[], spreadMs: number): Promise<number[]> {

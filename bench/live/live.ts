@@ -15,6 +15,7 @@ import { createProgress } from '../progress.ts';
 import { provenance } from '../provenance.ts';
 import { ERRORS } from '../published/tolerance.ts';
 import { FORMAT, FORMAT_VERSION, type LiveResult } from '../result-format.ts';
+import { medianOf } from '../statistics.ts';
 import { Plan } from '../virtual/plan.ts';
 import type { RunRecord } from '../virtual/rounds.ts';
 import { runsOf, type Workload } from '../workloads/workload.ts';
@@ -27,7 +28,7 @@ import { piecesOf, playReal, type RealSide } from './real-side.ts';
 import { startLiveRelay } from './relay.ts';
 import type { HeldLevel, LiveCell } from './result.ts';
 import type { Scale } from './scale.ts';
-import { floorFound, layersFound, machineFound, medianOf, rounded } from './sums.ts';
+import { floorFound, layersFound, machineFound, rounded } from './sums.ts';
 import { type Conditions, planTwins, samplesOf } from './twin.ts';
 
 export interface LiveOptions {

@@ -1,14 +1,10 @@
 /** What samples come to: summaries of floors and layers, and what the machine adds in each mode. */
 import type { BenchMode } from '../modes/mode.ts';
-import { percentile, type Summary, sorted, summarize } from '../statistics.ts';
+import { medianOf, percentile, type Summary, sorted, summarize } from '../statistics.ts';
 import { machineError } from './agreement.ts';
 import type { FloorSamples } from './floor.ts';
 import { LAYERED_MODES, type LayersMeasured, type Pickup, STATIONS } from './layers.ts';
 import type { FloorFound, LayersFound, LiveCell } from './result.ts';
-
-export function medianOf(sample: readonly number[]): number {
-  return percentile(sorted(sample), 0.5);
-}
 
 export function floorFound({ exchange, append }: FloorSamples): FloorFound {
   return { exchange_ms: summaryOf(exchange), append_ms: summaryOf(append) };

@@ -8,7 +8,7 @@ import { systemClock } from '../../protocol/host/system-ports.ts';
 import { PAYLOAD_BYTES, type Subject } from '../pickup/subject.ts';
 import { provenance, surroundingsLines } from '../provenance.ts';
 import { FORMAT, FORMAT_VERSION, type PeersResult, type Surroundings } from '../result-format.ts';
-import { percentile, sorted } from '../statistics.ts';
+import { medianOf, percentile, sorted } from '../statistics.ts';
 import { textTable } from '../text-table.ts';
 import type { Latency, LeftOut, OverRounds, SubjectReport } from './result.ts';
 import { AT_ONCE, type Measured, nameOf, type Round, type RoundPlan } from './rounds.ts';
@@ -85,10 +85,6 @@ function latency(rounds: readonly (readonly number[])[]): Latency {
     p50: overRounds(rounds.map(medianOf)),
     p99: Math.round(percentile(sorted(rounds.flat()), 0.99)),
   };
-}
-
-function medianOf(values: readonly number[]): number {
-  return percentile(sorted(values), 0.5);
 }
 
 /** `parts`: 100 keeps two digits behind the point. */

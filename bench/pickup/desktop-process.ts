@@ -6,15 +6,15 @@ import { createAgent } from '../../desktop-agent/agent.ts';
 import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
 import { createHttpClient } from '../../desktop-agent/dialer/http-client.ts';
 import { openSocket } from '../../desktop-agent/dialer/open-socket.ts';
-import type { GraphLibrary, LocalSession } from '../../desktop-agent/graph-library.ts';
+import type { GraphLibrary } from '../../desktop-agent/graph-library.ts';
 import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { Engine, RunOutcome } from '../../desktop-agent/ports.ts';
 import { rehearseDesktop } from '../../desktop-agent/rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
 import { openProcessState } from '../../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
-import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports } from '../../protocol/ports.ts';
+import { benchSession } from '../bench-session.ts';
 import type { Job } from './subject.ts';
 import { take, tell } from './worker-side.ts';
 
@@ -37,16 +37,7 @@ const { url, token, directory, project, mode, slots } = JSON.parse(process.argv[
 const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
 
-const session: LocalSession = {
-  graph_session_id: graphSessionId(systemIds.hex(16)),
-  name: 'Pickup',
-  description: '',
-  slug: 'pickup',
-  version: 1,
-  status: 'ready',
-  file_name: 'pickup.js',
-  problem: null,
-};
+const session = benchSession(systemIds);
 const library: GraphLibrary = {
   list: () => [session],
   load: async () => ({ name: session.file_name, source: '' }),

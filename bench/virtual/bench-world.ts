@@ -5,15 +5,14 @@
  * business. Agents sit beside the relay: their own network is no part of any figure.
  */
 import { type Agent, createAgent } from '../../desktop-agent/agent.ts';
-import type { LocalSession } from '../../desktop-agent/graph-library.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
 import { createMemoryState } from '../../protocol/host/state/memory-state.ts';
-import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports, StateStore } from '../../protocol/ports.ts';
 import { PROTOCOL_VERSION } from '../../protocol/versions.ts';
 import type { AgentPrincipal } from '../../server/agent-api.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
+import { benchSession } from '../bench-session.ts';
 import type { Fault } from '../faults/fault.ts';
 import type { BenchMode } from '../modes/mode.ts';
 import { CALM, Sky, type Weather } from '../sim/faults/weather.ts';
@@ -140,7 +139,7 @@ function startDesktop(options: BenchWorldOptions, place: Place) {
     syncDelayMs: diskMsOf(options),
   });
   const runs = createRunTable({ world: clock, clock: quiet, stopMs });
-  const session = sessionOf(ports);
+  const session = benchSession(ports.ids);
   const agent = createAgent({
     ports,
     mode: mode.relay,
@@ -197,17 +196,4 @@ function sleepAgainAndAgain(machine: Machine, { every_s, for_s }: NonNullable<Fa
     world.after(every_s * 1_000, sleep);
   };
   world.after(phase * every_s * 1_000, sleep);
-}
-
-function sessionOf({ ids }: Ports): LocalSession {
-  return {
-    graph_session_id: graphSessionId(ids.hex(16)),
-    name: 'Bench',
-    description: 'A Graph that takes the time that it is told.',
-    slug: 'bench',
-    version: 1,
-    status: 'ready',
-    file_name: 'bench.js',
-    problem: null,
-  };
 }
