@@ -13,6 +13,7 @@ import type {
   SyncAnswer,
   SyncInput,
 } from '../protocol/schemas.ts';
+import type { GraphEvent } from './run-events.ts';
 
 /** One run of a Graph. */
 export interface GraphRun {
@@ -31,24 +32,6 @@ export interface GraphRun {
   /** Called for each event of the run, in order. Must not throw. */
   readonly onEvent: (event: GraphEvent) => void;
 }
-
-/**
- * What happens during a run, in order. `fleet_started` is the first event, exactly one `finished` the last.
- */
-export type GraphEvent =
-  | { readonly type: 'fleet_started'; readonly run_id: string }
-  | { readonly type: 'phase'; readonly title: string }
-  | { readonly type: 'log'; readonly message: string }
-  | { readonly type: 'agent_started'; readonly agent: number; readonly label: string; readonly wave: number }
-  | {
-      readonly type: 'agent_finished';
-      readonly agent: number;
-      readonly ok: boolean;
-      readonly tokens: number;
-      readonly duration_ms: number;
-    }
-  | { readonly type: 'agent_refused'; readonly label: string; readonly reason: string }
-  | { readonly type: 'finished'; readonly status: RunOutcome['status'] };
 
 /** How a run ended. */
 export interface RunOutcome {

@@ -16,7 +16,8 @@ import { cancelledOutcome, type ExecutionIds, type ExecutionJournal, failedOutco
 import type { GraphLibrary } from './graph-library.ts';
 import { capacityIn, type RelayMode } from './modes.ts';
 import type { Outbox } from './outbox.ts';
-import type { Dialer, Engine, GraphEvent, RunningGraph, RunOutcome } from './ports.ts';
+import type { Dialer, Engine, RunningGraph, RunOutcome } from './ports.ts';
+import type { GraphEvent } from './run-events.ts';
 import type { Sharing } from './sharing.ts';
 import { STOPPED_TEXTS } from './stop-texts.ts';
 

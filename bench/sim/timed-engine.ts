@@ -26,7 +26,8 @@ export function createTimedEngine(options: TimedEngineOptions): Engine {
     const end = (outcome: RunOutcome) => {
       if (over) return;
       over = true;
-      run.onEvent({ type: 'finished', status: outcome.status });
+      const { status, error, totalTokens: tokens, reportedCost: cost } = outcome;
+      run.onEvent({ type: 'finished', status, tokens, cost, error });
       options.onEnd?.(run, outcome);
       resolve(outcome);
     };

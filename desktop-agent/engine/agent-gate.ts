@@ -14,8 +14,8 @@
 import { ERROR_CHARS } from '../../protocol/limits.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { cleanText } from '../../protocol/text.ts';
-import type { GraphEvent } from '../ports.ts';
-import type { AgentProvider, AgentReply } from './agent-provider.ts';
+import type { GraphEvent } from '../run-events.ts';
+import { AgentFailure, type AgentProvider, type AgentReply } from './agent-provider.ts';
 
 export interface AgentCall {
   readonly id: number;
@@ -46,6 +46,16 @@ export interface AgentGateOptions {
   readonly emit: (event: GraphEvent) => void;
   readonly answer: (answer: AgentAnswer) => void;
 }
+
+/** What a call used up; `costUsd` in US dollars, when the provider says so. */
+interface Paid {
+  readonly tokens: number;
+  readonly costUsd?: number | undefined;
+}
+
+type AgentEnd = { readonly answer: string; readonly error: null } | { readonly answer: null; readonly error: string };
+
+const RUN_ENDED = 'the run has ended';
 
 interface RunningAgent {
   readonly call: AgentCall;
@@ -93,8 +103,8 @@ export class AgentGate {
       this.#closed = true;
       this.#waiting.length = 0;
       for (const agent of [...this.#running.values()]) {
-        this.#finish(agent, { ok: false, tokens: 0 });
-        agent.abort.abort(new Error('the run has ended'));
+        this.#finish(agent, { ok: false, tokens: 0, cost: null, answer: null, error: RUN_ENDED });
+        agent.abort.abort(new Error(RUN_ENDED));
       }
     }
     await Promise.all(this.#asks);
@@ -122,7 +132,8 @@ export class AgentGate {
   #start(call: AgentCall): void {
     const agent = { call, abort: new AbortController(), startedAt: this.#options.clock.monotonic() };
     this.#running.set(call.id, agent);
-    this.#options.emit({ type: 'agent_started', agent: call.id, label: call.label, wave: this.#wave });
+    const { id, label, model, prompt } = call;
+    this.#options.emit({ type: 'agent_started', agent: id, label, wave: this.#wave, model, prompt });
     const ask = this.#ask(agent).finally(() => this.#asks.delete(ask));
     this.#asks.add(ask);
   }
@@ -136,10 +147,13 @@ export class AgentGate {
       const request = { prompt: prompt.toWellFormed(), label, signal: abort.signal, runId: this.#options.runId };
       reply = this.#checked(await this.#options.provider.ask(model === null ? request : { ...request, model }));
     } catch (error) {
-      this.#settle(agent, null, cleanText(error, ERROR_CHARS) || 'the agent failed without a reason');
+      this.#settle(agent, error instanceof AgentFailure ? error : { tokens: 0 }, {
+        answer: null,
+        error: cleanText(error, ERROR_CHARS) || 'the agent failed without a reason',
+      });
       return;
     }
-    this.#settle(agent, reply, '');
+    this.#settle(agent, reply, { answer: reply.text, error: null });
   }
 
   /** A provider is the owner's, and may still be wrong: what it says goes into sums and into the Graph. */
@@ -151,21 +165,22 @@ export class AgentGate {
     return reply;
   }
 
-  #settle(agent: RunningAgent, reply: AgentReply | null, failure: string): void {
+  #settle(agent: RunningAgent, paid: Paid, end: AgentEnd): void {
     if (this.#closed) return;
-    const tokens = reply === null ? 0 : Math.ceil(reply.tokens);
+    const tokens = Math.ceil(paid.tokens);
     this.#spent += tokens;
-    const cost = reply?.costUsd;
-    if (cost !== undefined && Number.isFinite(cost) && cost >= 0) this.#cost = (this.#cost ?? 0) + cost;
-    this.#finish(agent, { ok: reply !== null, tokens });
+    const said = paid.costUsd;
+    const cost = said !== undefined && Number.isFinite(said) && said >= 0 ? said : null;
+    if (cost !== null) this.#cost = (this.#cost ?? 0) + cost;
+    this.#finish(agent, { ok: end.error === null, tokens, cost, ...end });
     const { id } = agent.call;
     const spent = this.#spent;
-    if (reply !== null) this.#options.answer({ id, text: reply.text, errorName: null, spent });
-    else this.#options.answer({ id, text: failure, errorName: 'AgentError', spent });
+    if (end.error === null) this.#options.answer({ id, text: end.answer, errorName: null, spent });
+    else this.#options.answer({ id, text: end.error, errorName: 'AgentError', spent });
     this.#admit();
   }
 
-  #finish(agent: RunningAgent, end: { readonly ok: boolean; readonly tokens: number }): void {
+  #finish(agent: RunningAgent, end: AgentEnd & { ok: boolean; tokens: number; cost: number | null }): void {
     this.#running.delete(agent.call.id);
     const duration = Math.max(0, Math.round(this.#options.clock.monotonic() - agent.startedAt));
     this.#options.emit({ type: 'agent_finished', agent: agent.call.id, ...end, duration_ms: duration });

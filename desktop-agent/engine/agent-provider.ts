@@ -11,6 +11,8 @@ export interface AgentRequest {
   readonly label: string;
   /** The model that the Graph asked for; a provider with one model ignores it. */
   readonly model?: string;
+  /** JSON Schema of the answer that is wanted; without it, the answer is text. */
+  readonly schema?: Readonly<Record<string, unknown>>;
   /** Aborted when the answer is not wanted any more. The provider then stops its work and rejects. */
   readonly signal: AbortSignal;
   /** The run's id, as in `fleet_started`. */
@@ -18,6 +20,7 @@ export interface AgentRequest {
 }
 
 export interface AgentReply {
+  /** The answer; JSON text that fits the schema when there was one. */
   readonly text: string;
   /** Tokens of prompt and answer together. */
   readonly tokens: number;
@@ -25,8 +28,21 @@ export interface AgentReply {
   readonly costUsd?: number;
 }
 
+/** A failure that was paid for: its tokens count like those of an answer. */
+export class AgentFailure extends Error {
+  override readonly name = 'AgentFailure';
+  readonly tokens: number;
+  readonly costUsd: number | undefined;
+
+  constructor(message: string, paid: { readonly tokens: number; readonly costUsd?: number | undefined }) {
+    super(message);
+    this.tokens = paid.tokens;
+    this.costUsd = paid.costUsd;
+  }
+}
+
 export interface AgentProvider {
-  /** Rejects with an error whose message tells a person what went wrong. */
+  /** Rejects with an error whose message tells a person what went wrong; an {@link AgentFailure} when it was paid for. */
   ask(request: AgentRequest): Promise<AgentReply>;
 }
 

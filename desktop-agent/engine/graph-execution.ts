@@ -9,7 +9,8 @@ import { argumentProblems } from '../../protocol/arguments-schema.ts';
 import { ERROR_CHARS } from '../../protocol/limits.ts';
 import type { Ports, Timer } from '../../protocol/ports.ts';
 import { cleanText } from '../../protocol/text.ts';
-import type { GraphEvent, GraphRun, RunningGraph, RunOutcome } from '../ports.ts';
+import type { GraphRun, RunningGraph, RunOutcome } from '../ports.ts';
+import type { GraphEvent } from '../run-events.ts';
 import { AgentGate } from './agent-gate.ts';
 import type { AgentProvider } from './agent-provider.ts';
 import type { EngineLimits } from './engine-limits.ts';
@@ -168,7 +169,8 @@ export class GraphExecution implements RunningGraph {
     this.#released = Promise.all([gone, this.#gate?.close()]);
     pool.warmUpSoon();
     const outcome = { ...end, totalTokens: this.#gate?.spent ?? 0, reportedCost: this.#gate?.cost ?? null };
-    this.#emit({ type: 'finished', status: end.status });
+    const { status, error } = end;
+    this.#emit({ type: 'finished', status, tokens: outcome.totalTokens, cost: outcome.reportedCost, error });
     this.#resolve(outcome);
   }
 

@@ -6,7 +6,8 @@ import type { Test } from 'tap';
 import type { AgentProvider } from '../../desktop-agent/engine/agent-provider.ts';
 import { createEngine, type EngineOptions, type GraphEngine } from '../../desktop-agent/engine/engine.ts';
 import { createScriptedProvider } from '../../desktop-agent/engine/providers/scripted.ts';
-import type { GraphEvent, RunningGraph, RunOutcome } from '../../desktop-agent/ports.ts';
+import type { RunningGraph, RunOutcome } from '../../desktop-agent/ports.ts';
+import type { GraphEvent } from '../../desktop-agent/run-events.ts';
 import type { Clock, Ports } from '../../protocol/ports.ts';
 
 export const realClock: Clock = {
