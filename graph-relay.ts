@@ -11,7 +11,9 @@ import { startCommand } from './bench/start/cli.ts';
 import { desktopCommand, doctorCommand } from './desktop-agent/cli.ts';
 import manifest from './package.json' with { type: 'json' };
 import { RelayError } from './protocol/errors.ts';
+import { applyConventions } from './protocol/host/command-conventions.ts';
 import { EXIT_CODES, ExitError } from './protocol/host/exit-codes.ts';
+import { note, painted } from './protocol/host/terminal.ts';
 import { ownerCommand, serverCommand, tokenCommand } from './server/cli.ts';
 
 nodeModule.enableCompileCache?.();
@@ -31,28 +33,20 @@ const program = new Command('graph-relay')
   .addCommand(desktopCommand())
   .addCommand(doctorCommand())
   .addCommand(benchCommand());
-endWithOurCodes(program);
-
-/** commander's override does not reach commands that were added as they are. */
-function endWithOurCodes(command: Command): void {
-  command.exitOverride((error) => {
-    process.exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    throw error;
-  });
-  for (const each of command.commands) endWithOurCodes(each);
-}
+applyConventions(program);
 
 try {
   await program.parseAsync();
 } catch (error) {
-  if (error instanceof ExitError) {
-    process.stderr.write(`graph-relay: ${error.message}\n`);
-    process.exitCode = EXIT_CODES[error.exit];
-  } else if (error instanceof RelayError) {
-    process.stderr.write(`graph-relay: ${error.message} [${error.code}]\n`);
-    process.exitCode = EXIT_CODES.failure;
-  } else if (process.exitCode === undefined) {
-    process.stderr.write(`graph-relay: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-    process.exitCode = EXIT_CODES.failure;
+  if (error instanceof ExitError) end(error.message, EXIT_CODES[error.exit]);
+  else if (error instanceof RelayError) end(`${error.message} [${error.code}]`, EXIT_CODES.failure);
+  // What the command line did not understand has been said.
+  else if (process.exitCode === undefined) {
+    end(error instanceof Error ? (error.stack ?? error.message) : String(error), EXIT_CODES.failure);
   }
+}
+
+function end(message: string, code: number): void {
+  note(`${painted('red', 'graph-relay:', process.stderr)} ${message}`);
+  process.exitCode = code;
 }

@@ -7,6 +7,8 @@ export function addConnectionCommands(desktop: Command): void {
     .command('login')
     .description('pair this desktop: shows a code that the owner of the relay confirms in a browser')
     .addOption(new Option('--name <name>', "what the owner sees as this desktop's name (default: the machine's)"))
+    .addOption(jsonOption())
+    .addHelpText('after', '\nExamples:\n  graph-relay desktop login --relay https://relay.example\n')
     .action(async (_options, command: Command) =>
       (await import('../login/login-command.ts')).loginDesktop(withRelay(command.optsWithGlobals())),
     );

@@ -22,25 +22,36 @@ export interface LoginOptions {
   readonly ca?: string;
   /** What the owner sees as this desktop's name; the machine's name otherwise. */
   readonly name?: string;
+  /** The code as one line of JSON, for a program that shows it. */
+  readonly json?: boolean;
 }
 
 /** RFC 8628: what `slow_down` adds to the pause. */
 const SLOWER_MS = 5_000;
 
-export async function loginDesktop({ relay, data, ca, name = hostname() }: LoginOptions): Promise<void> {
+export async function loginDesktop({ relay, data, ca, json, name = hostname() }: LoginOptions): Promise<void> {
   trustAlso(ca);
   const { fetch } = createHttpClient({ clock: systemClock, environment: process.env });
   const calls = createOAuthCalls({ relay, clock: systemClock, fetch });
   const code = await calls.requestCode(name);
-  note('To pair this desktop, open this page in any browser, log in as the owner of the relay, and enter the code:');
-  print(`  ${code.verificationUri}`);
-  print(`  ${code.userCode}`);
-  note('Waiting. The code is good for ten minutes.');
+  showCode(code, json === true);
   const tokens = await untilConfirmed(calls, code, systemClock);
   await loginFile(dataDirectory(data, 'desktop')).write({ ...tokens, relay: new URL(relay).origin });
   note(`Paired. \`graph-relay desktop --relay ${relay}\` needs no token now; one that runs uses it after a restart.`);
   if (process.env[TOKEN_VARIABLE]) note(`${TOKEN_VARIABLE} is set, and is used in its place: remove it.`);
   process.exitCode = EXIT_CODES.ok;
+}
+
+function showCode({ verificationUri, userCode, expiresAt }: DeviceCode, json: boolean): void {
+  if (json) {
+    const expires_at = new Date(expiresAt).toISOString();
+    print(JSON.stringify({ verification_uri: verificationUri, user_code: userCode, expires_at }));
+    return;
+  }
+  note('To pair this desktop, open this page in any browser, log in as the owner of the relay, and enter the code:');
+  print(`  ${verificationUri}`);
+  print(`  ${userCode}`);
+  note('Waiting. The code is good for ten minutes.');
 }
 
 /** Asks as often as it was told. An error on the way is no answer: it asks again as long as the code is good. */
