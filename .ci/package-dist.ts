@@ -24,7 +24,8 @@ const published = {
 };
 
 await writeFile(new URL('package.json', dist), `${JSON.stringify(published, null, 2)}\n`);
-await cp(new URL('desktop-agent/samples/', root), new URL('desktop-agent/samples/', dist), { recursive: true });
+for (const folder of ['desktop-agent/samples/', 'desktop-agent/templates/'])
+  await cp(new URL(folder, root), new URL(folder, dist), { recursive: true });
 for (const file of ['README.md', 'SECURITY.md', 'LICENSE', 'CHANGELOG.md'])
   await copyFile(new URL(file, root), new URL(file, dist));
 await chmod(new URL('graph-relay.js', dist), 0o755);

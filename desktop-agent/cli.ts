@@ -6,6 +6,7 @@
  */
 import { Command } from 'commander';
 import { addConnectionCommands } from './command-line/connection.ts';
+import { addGraphCommands } from './command-line/graphs.ts';
 import { addDesktopOptions, type DesktopWords, desktopOptionsIn } from './command-line/options.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
 import { addStateCommands } from './command-line/state.ts';
@@ -25,11 +26,12 @@ Without --agent-command, agents are answered by a script that only echoes.
 Examples:
   graph-relay desktop login --relay https://relay.example
   graph-relay desktop --relay https://relay.example --agent-command "claude -p"
-  graph-relay desktop sessions
+  graph-relay desktop graphs
   graph-relay desktop share hello --project home
 `,
     )
     .action(runAction);
+  addGraphCommands(desktop);
   addSharingCommands(desktop);
   addConnectionCommands(desktop);
   addStateCommands(desktop);

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { ArgumentsSchema } from '../protocol/arguments-schema.ts';
 import { graphSessionId } from '../protocol/ids.ts';
 import type { Ports, StateStore, StoreChange, Timer } from '../protocol/ports.ts';
@@ -55,6 +55,11 @@ export class FolderLibrary implements GraphLibrary {
 
   constructor(options: FolderLibraryOptions) {
     this.#options = options;
+  }
+
+  /** The folder's whole path. */
+  get folder(): string {
+    return resolve(this.#options.folder);
   }
 
   list(): readonly LocalSession[] {
@@ -202,7 +207,8 @@ function describe(
   }
 }
 
-function slugOf(stem: string): string {
+/** What a file is called where its meta does not say. */
+export function slugOf(stem: string): string {
   const slug = stem
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')

@@ -38,6 +38,8 @@ export interface EndedStatus {
 }
 
 export interface DesktopAdmin {
+  /** Where the Graphs are, as a whole path. */
+  graphFolder(): Promise<string>;
   sessions(): Promise<ShownSession[]>;
   projects(): Promise<ShownProject[]>;
   share(request: ShareRequest): Promise<ShareAnswer>;
@@ -68,6 +70,7 @@ export function createDesktopAdmin(options: {
   const { library, sharing, agent, lastEnd = () => undefined } = options;
 
   return {
+    graphFolder: async () => library.folder,
     async sessions() {
       await library.scan();
       return library.list().map((session) => ({
@@ -130,6 +133,7 @@ const shareSchema = z.object({ session: z.string(), project: z.string() });
 export function createDesktopLocalRouter(admin: DesktopAdmin) {
   const { router, procedure } = localTrpc;
   return router({
+    graphFolder: procedure.mutation(() => answering(admin.graphFolder())),
     sessions: procedure.mutation(() => answering(admin.sessions())),
     projects: procedure.mutation(() => answering(admin.projects())),
     share: procedure.input(shareSchema).mutation(({ input }) => answering(admin.share(input))),

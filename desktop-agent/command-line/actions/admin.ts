@@ -15,11 +15,23 @@ export interface OwnerOptions {
   readonly json?: boolean;
 }
 
+/** The same folders again, for a command that is suggested. */
+export function flagsOf({ data, graphs }: OwnerOptions): string {
+  const flag = (name: string, value: string | undefined) =>
+    value === undefined ? '' : ` --${name} ${shellWord(value)}`;
+  return flag('data', data) + flag('graphs', graphs);
+}
+
+function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
 /** Asks the running desktop; opens the data folder itself when none is running. */
 export async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAdmin) => Promise<T>): Promise<T> {
   const directory = dataDirectory(options.data, 'desktop');
   const client = localClient<DesktopLocalRouter>(directory);
   const remote: DesktopAdmin = {
+    graphFolder: () => client.graphFolder.mutate(),
     sessions: () => client.sessions.mutate(),
     projects: () => client.projects.mutate(),
     share: (request) => client.share.mutate(request),

@@ -1,7 +1,6 @@
 /** What the commands about sharing do. */
 import { ExitError } from '../../../protocol/host/exit-codes.ts';
 import { note, print } from '../../../protocol/host/terminal.ts';
-import type { ShownSession } from '../../local-api.ts';
 import { type OwnerOptions, withAdmin } from './admin.ts';
 
 export interface ShareOptions extends OwnerOptions {
@@ -10,24 +9,11 @@ export interface ShareOptions extends OwnerOptions {
   readonly all?: boolean;
 }
 
-export async function listSessions(options: OwnerOptions): Promise<void> {
-  const sessions = await withAdmin(options, (admin) => admin.sessions());
-  if (options.json) return print(JSON.stringify(sessions));
-  if (sessions.length === 0) note('There are no Graphs yet: put *.js files into the Graph folder.');
-  for (const session of sessions) print(sessionLine(session));
-}
-
-function sessionLine(session: ShownSession): string {
-  const shared = session.projects.length > 0 ? `shared with ${session.projects.join(', ')}` : 'not shared';
-  const trouble = session.problem === null ? '' : `  BROKEN: ${session.problem}`;
-  return `${session.graph_session_id}  ${session.slug.padEnd(20)} v${session.version}  ${shared}${trouble}`;
-}
-
 export async function listProjects(options: OwnerOptions): Promise<void> {
   const projects = await withAdmin(options, (admin) => admin.projects());
   if (options.json) return print(JSON.stringify(projects));
   if (projects.length === 0) {
-    note('Nothing is shared. Share a session with `graph-relay desktop share SESSION --project ID`.');
+    note('Nothing is shared. Share a Graph with `graph-relay desktop share GRAPH --project ID`.');
   }
   for (const { project_id, sessions, refused } of projects) {
     print(`${project_id}  ${sessions.length} shared${refused === null ? '' : `  REFUSED: ${refused}`}`);
@@ -50,7 +36,7 @@ export async function unshare(session: string | undefined, options: ShareOptions
   const { project } = options;
   if (options.all) return disable(project, options);
   if (session === undefined) {
-    throw new ExitError('usage', 'Name a session, or pass --all to take everything back from the project.');
+    throw new ExitError('usage', 'Name a Graph, or pass --all to take everything back from the project.');
   }
   const answer = await withAdmin(options, (admin) => admin.unshare({ session, project }));
   if (options.json) return print(JSON.stringify(answer));

@@ -1,0 +1,36 @@
+/** The words of `graph-relay desktop` about Graphs as files: which there are, and a first one. */
+import type { Command } from 'commander';
+import { jsonOption } from './options.ts';
+
+export function addGraphCommands(desktop: Command): void {
+  desktop
+    .command('graphs')
+    .alias('sessions')
+    .description('list the Graphs of this desktop: version, whom it is shared with, arguments')
+    .addOption(jsonOption())
+    .addHelpText('after', '\nThe ids of the Graph sessions are in the JSON.\n')
+    .action(async (_options, command: Command) => (await actions()).listGraphs(command.optsWithGlobals()));
+  desktop
+    .command('new')
+    .description('write a first Graph that explains itself')
+    .argument('<name>', 'what to call it')
+    .option('--from <sample>', 'start from a sample in place of the template')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      `
+Prints the path of the file. A file or Graph of that name is left as it is.
+
+Examples:
+  graph-relay desktop new "Weekly report"
+  graph-relay desktop new compare --from fan-out
+`,
+    )
+    .action(async (name: string, _options, command: Command) =>
+      (await actions()).newGraph(name, command.optsWithGlobals()),
+    );
+}
+
+function actions() {
+  return import('./actions/graphs.ts');
+}
