@@ -5,7 +5,7 @@
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { type ObjectExpression, type Property, parse } from 'acorn';
+import { type AnyNode, graphTree, keyOf, metaLiteral } from './graph-check/tree.ts';
 
 const TEMPLATE = new URL('./templates/first.js', import.meta.url);
 const SAMPLES = new URL('./samples/', import.meta.url);
@@ -28,27 +28,19 @@ export function firstText(sample: string | undefined): Promise<string> {
 export function renamedGraph(source: string, names: { readonly name: string; readonly slug: string }): string {
   let text = source;
   // From the back, so that what is in front keeps its place.
-  for (const property of metaOf(source).properties.toReversed()) {
-    const key = property.type === 'Property' && property.key.type === 'Identifier' ? property.key.name : '';
+  for (const property of (metaOf(source).properties as AnyNode[]).toReversed()) {
+    const key = keyOf(property);
     if (key !== 'name' && key !== 'slug') continue;
-    const { value } = property as Property;
-    text = `${text.slice(0, value.start)}${quoted(names[key])}${text.slice(value.end)}`;
+    const { start, end } = property.value as AnyNode;
+    text = `${text.slice(0, start)}${quoted(names[key])}${text.slice(end)}`;
   }
   return text;
 }
 
-function metaOf(source: string): ObjectExpression {
-  const { body } = parse(source, {
-    ecmaVersion: 'latest',
-    sourceType: 'module',
-    allowReturnOutsideFunction: true,
-    allowAwaitOutsideFunction: true,
-  });
-  const [first] = body;
-  const declared = first?.type === 'ExportNamedDeclaration' ? first.declaration : null;
-  const init = declared?.type === 'VariableDeclaration' ? declared.declarations[0]?.init : null;
-  if (init?.type !== 'ObjectExpression') throw new TypeError('A template starts with its meta.');
-  return init;
+function metaOf(source: string): AnyNode {
+  const literal = metaLiteral(graphTree(source));
+  if (literal === null) throw new TypeError('A template starts with its meta.');
+  return literal;
 }
 
 function quoted(text: string): string {

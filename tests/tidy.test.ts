@@ -84,6 +84,7 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/main.ts': ROOTS,
   'desktop-agent/command-line/options.ts': 'options of the command line',
   'desktop-agent/command-line/actions/admin.ts': ROOTS,
+  'desktop-agent/command-line/actions/check.ts': ROOTS,
   'desktop-agent/command-line/actions/graphs.ts': ROOTS,
   'desktop-agent/command-line/actions/sharing.ts': ROOTS,
   'desktop-agent/command-line/actions/state.ts': ROOTS,

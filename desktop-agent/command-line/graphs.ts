@@ -1,4 +1,4 @@
-/** The words of `graph-relay desktop` about Graphs as files: which there are, and a first one. */
+/** The words of `graph-relay desktop` about Graphs as files: which there are, a first one, and their mistakes. */
 import type { Command } from 'commander';
 import { jsonOption } from './options.ts';
 
@@ -28,6 +28,25 @@ Examples:
     )
     .action(async (name: string, _options, command: Command) =>
       (await actions()).newGraph(name, command.optsWithGlobals()),
+    );
+  desktop
+    .command('check')
+    .description('look for mistakes in Graphs before they run')
+    .argument('[file...]', 'paths, or Graphs of this desktop; all of them when none is named')
+    .option('--strict', 'end with code 1 for warnings too')
+    .addOption(jsonOption())
+    .addHelpText(
+      'after',
+      `
+Errors make a run fail; warnings are likely not what was meant. Nothing is executed. Ends with 1 when there are errors.
+
+Examples:
+  graph-relay desktop check
+  graph-relay desktop check hello ./drafts/report.js --strict
+`,
+    )
+    .action(async (files: string[], _options, command: Command) =>
+      (await import('./actions/check.ts')).checkGraphs(files, command.optsWithGlobals()),
     );
 }
 
