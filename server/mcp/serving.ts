@@ -19,8 +19,8 @@ import type { AgentPrincipal } from '../agent-api.ts';
 import { LastTold } from './last-told.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { type TaskPorts, taskInPlaceOf } from './task-calls.ts';
-import { declaresTasks, isTaskListen, TASK_TOOL, TASKS_DECLARED } from './task-methods.ts';
-import { serveTaskListen, serveTaskMethods } from './task-serving.ts';
+import { declaresTasks, isListen, TASK_TOOL, TASKS_DECLARED } from './task-methods.ts';
+import { serveListen, serveTaskMethods } from './task-serving.ts';
 import { callTool, type ToolCallPorts } from './tool-call.ts';
 import { TOOLS, type ToolCaller } from './tools.ts';
 
@@ -63,7 +63,7 @@ export function createServing(options: ServingOptions): (exchange: Exchange) => 
     serverFor({ agent: principalOf(authInfo), hasTasks: era === 'modern' });
   const listening = (revision: string) =>
     serverFor({ agent: null, hasTasks: true, supportedProtocolVersions: [revision] });
-  // Nothing else of ours changes while a client listens, so no stream of the SDK is worth keeping open.
+  // Of what the SDK has news of, nothing changes while a client listens, so no stream of it is worth keeping open.
   const shared = { onerror: report, maxSubscriptions: 0 };
   const plain = createMcpHandler(factory, shared);
   const streaming = createMcpHandler(factory, { ...shared, responseMode: 'sse' });
@@ -76,7 +76,7 @@ export function createServing(options: ServingOptions): (exchange: Exchange) => 
     const answer = await plain.fetch(request, sdkOptions);
     // The SDK has looked at headers and envelope, and turned it down for want of room for subscriptions of its own.
     const isWellFormed = answer.status === 200;
-    return isTaskListen(body) && isWellFormed ? serveTaskListen(listening, options, exchange) : answer;
+    return isListen(body) && isWellFormed ? serveListen(listening, options, exchange) : answer;
   };
 }
 

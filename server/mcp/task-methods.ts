@@ -34,9 +34,14 @@ export function taskMessagesOf(body: unknown): readonly TaskMessage[] {
   return messages.filter(isAboutTasks).map((message) => ({ tool: { scope: scopeOf(message) } }));
 }
 
+/** A subscription to news, of whatever. */
+export function isListen(message: unknown): boolean {
+  return methodOf(message) === LISTEN;
+}
+
 /** A subscription to news of tasks. Whether the ids in it are ids, is looked at later. */
 export function isTaskListen(message: unknown): boolean {
-  if (methodOf(message) !== LISTEN) return false;
+  if (!isListen(message)) return false;
   const { params } = message as { params?: { notifications?: unknown } | null };
   const filter = params?.notifications;
   return typeof filter === 'object' && filter !== null && 'taskIds' in filter;

@@ -36,8 +36,11 @@ export interface ListenExchange {
   readonly agentNow: () => AgentPrincipal | null;
 }
 
-/** Answers a subscription to news of tasks, which the SDK's own router would ignore, with a stream of them. */
-export async function serveTaskListen(
+/**
+ * Answers a subscription with a stream of the news of its tasks, which the SDK's own router would ignore. There are no
+ * other news: who asks for some is told so by what is acknowledged, and by a stream that ends.
+ */
+export async function serveListen(
   makeServer: (revision: string) => Server,
   ports: TaskPorts,
   exchange: ListenExchange,
@@ -46,18 +49,24 @@ export async function serveTaskListen(
   const route = classifyInboundRequest({ httpMethod: 'POST', ...versionOf(request), body });
   if (route.kind !== 'modern' || route.messageKind !== 'request') throw new Error('Not a request of the 2026 era.');
   const server = makeServer(route.classification.revision ?? '');
-  const params = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.string()) }) });
+  const params = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.string()).optional() }) });
   server.setRequestHandler('subscriptions/listen', { params }, async ({ notifications }, { mcpReq }) => {
-    requireDeclared(mcpReq.envelope);
     const _meta = { [SUBSCRIPTION_ID_META_KEY]: mcpReq.id };
+    const accept = (accepted: object) =>
+      say(mcpReq, 'notifications/subscriptions/acknowledged', { notifications: accepted, _meta });
+    const { taskIds } = notifications;
+    if (taskIds === undefined) {
+      await accept({});
+      return { _meta };
+    }
+    requireDeclared(mcpReq.envelope);
     const listener = {
       agent: agentNow,
       signal: mcpReq.signal,
-      accepted: (taskIds: readonly string[]) =>
-        say(mcpReq, 'notifications/subscriptions/acknowledged', { notifications: { taskIds }, _meta }),
+      accepted: (taskIds: readonly string[]) => accept({ taskIds }),
       news: (task: object) => say(mcpReq, 'notifications/tasks', { ...task, _meta }),
     };
-    await tellNews(ports, listener, notifications.taskIds).catch((error: unknown) => {
+    await tellNews(ports, listener, taskIds).catch((error: unknown) => {
       throw asProtocolError(error, (fault) => ports.log.error('mcp.fault', { method: mcpReq.method, err: fault }));
     });
     return { _meta };

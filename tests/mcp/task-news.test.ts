@@ -3,7 +3,7 @@ import { tellNews } from '../../server/mcp/task-news.ts';
 import { createTestRelay, SECOND, SILENT, session, startRun, type TestRelay } from '../contract/support.ts';
 import { COMMAND, declaring, message, postOf, runView, UNKNOWN_COMMAND } from './fixtures.ts';
 import { connectTaskClient, DECLARED } from './task-client.ts';
-import { beginRun, completeRun, startedRun, syncDesktop, useVirtualTimers } from './virtual-client.ts';
+import { beginRun, completeRun, connectClient, startedRun, syncDesktop, useVirtualTimers } from './virtual-client.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into messages of many shapes.
 type Message = any;
@@ -188,7 +188,7 @@ t.test('one subscription follows 32 tasks', async (t) => {
   await world.settle(stream.ended);
 });
 
-t.test('what is no subscription to tasks is answered as before, and a wrong one with an error', async (t) => {
+t.test('a subscription to tasks that is not in order is answered with an error', async (t) => {
   const world = await createTestRelay();
   const id = await startedRun(world);
   const ask = async (body: object, headers = {}) => {
@@ -205,8 +205,27 @@ t.test('what is no subscription to tasks is answered as before, and a wrong one 
   t.match((await ask(listen('all'))).body, /"code":-32602/);
   t.match((await ask(listen([1]))).body, /"code":-32602/);
   t.equal((await ask(listen([id]), { 'mcp-method': 'tools/list' })).status, 400, 'headers must fit');
-  const other = message('2026', 'subscriptions/listen', { notifications: { toolsListChanged: true } });
-  t.match((await ask(other)).body, /Subscription limit reached/);
+  t.match((await ask(message('2026', 'subscriptions/listen'))).body, /"code":-32602/);
   const old = message('2025', 'subscriptions/listen', { notifications: { taskIds: [id] } });
   t.match((await ask(old)).body, /Method not found/);
+});
+
+t.test('who asks for news of lists is told that there will be none, with a token or without', async (t) => {
+  const world = await createTestRelay();
+  useVirtualTimers(t, world.clock);
+  const asked = message('2026', 'subscriptions/listen', { notifications: { toolsListChanged: true } });
+  const response = await world.settle(world.relay.fetch(postOf({ ...asked, id: 'listen-1' })));
+  const messages: Message[] = [];
+  await world.settle(collect(response.body!, messages));
+  const _meta = { 'io.modelcontextprotocol/subscriptionId': 'listen-1' };
+  t.match(messages, [
+    { method: 'notifications/subscriptions/acknowledged', params: { notifications: {}, _meta } },
+    { id: 'listen-1', result: { resultType: 'complete', _meta } },
+  ]);
+  t.strictSame(messages[0].params.notifications, {});
+  const client = await world.settle(connectClient(world, '2026'));
+  const subscription = await world.settle(client.listen({ toolsListChanged: true }));
+  t.strictSame(subscription.honoredFilter, {});
+  t.equal(await world.settle(subscription.closed), 'graceful');
+  await client.close();
 });
