@@ -2,8 +2,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { addToken } from './add-token.ts';
-import { APPLYING, NOT_APPLYING } from './conformance-scope.ts';
+import { addToken, type Onward } from './add-token.ts';
+import { APPLYING, APPLYING_TASKS, type Applying, NOT_APPLYING } from './conformance-scope.ts';
+import { playTools } from './played-tools.ts';
 import { ClientCommand, commandOf, finished, newSeat } from './programs.ts';
 import { allowAsOwner, testClient } from './shared-graph.ts';
 import { TRIED } from './tried.ts';
@@ -32,9 +33,31 @@ async function resultsIn(folder: string, prefix: string): Promise<Results> {
   return results;
 }
 
+/** The suite against the relay, with a token and with its own tools played; what each scenario found. */
+async function serverResults(t: Test, relay: Onward, runs: readonly (readonly string[])[]): Promise<Results> {
+  const command = await conformance(t);
+  const out = join(command.seat.home, 'results');
+  const url = `${await addToken(t, relay)}/mcp`;
+  const usual = ['--url', url, '--timeout', '60000', '--output-dir', out];
+  // It ends with 1 where it ran what does not apply as well.
+  for (const run of runs) await command.run(['server', ...run, ...usual]);
+  t.same(command.seat.wantedOutside, []);
+  return resultsIn(out, 'server-');
+}
+
 /** What did not succeed. An INFO is no check. */
 function shortfalls(checks: readonly Check[]): readonly Check[] {
   return checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'INFO');
+}
+
+/** Each scenario falls short of what is excepted, and of nothing else. */
+function expectOnly(t: Test, results: Results, scope: Readonly<Record<string, Applying>>): void {
+  for (const [scenario, checks] of results) {
+    const short = shortfalls(checks);
+    const { except = {} } = scope[scenario]!;
+    const excepted = checks.filter(({ id }) => id in except);
+    t.same(idsOf(short), idsOf(excepted), `${scenario}: ${JSON.stringify(short)}`.slice(0, 2_000));
+  }
 }
 
 function idsOf(checks: readonly Check[]): string[] {
@@ -61,44 +84,41 @@ async function register(relayUrl: string, redirect: string): Promise<string> {
 }
 
 testClient(t, TRIED.conformance, (t, shared) => {
+  const playing = playTools(shared);
+  const relay = async () => ({ ...shared, play: await playing });
+
   t.test('each scenario of the conformance suite applies, or has a reason why it does not', async (t) => {
     const { stdout } = await (await conformance(t)).run(['list', '--server']);
     const known = [...stdout.matchAll(/^ {2}- (\S+) \[/gm)].map(([, name]) => name).sort();
-    t.same(known, [...Object.keys(APPLYING), ...Object.keys(NOT_APPLYING)].sort());
+    t.same(known, Object.keys({ ...APPLYING, ...APPLYING_TASKS, ...NOT_APPLYING }).sort());
   });
 
   for (const version of VERSIONS) {
-    t.test(`the scenarios that apply pass, as of ${version}`, async (t) => {
-      const command = await conformance(t);
-      const out = join(command.seat.home, 'results');
-      const url = `${await addToken(t, shared.relayUrl, shared.token)}/mcp`;
-      // It ends with 1, since it runs what does not apply as well.
-      await command.run([
-        'server',
-        '--url',
-        url,
-        '--suite',
-        'all',
-        '--spec-version',
-        version,
-        '--timeout',
-        '60000',
-        '--output-dir',
-        out,
-      ]);
-      const results = await resultsIn(out, 'server-');
-      const applying = [...results].filter(([scenario]) => scenario in APPLYING);
-      const succeeded = applying.filter(([, checks]) => checks.some(({ status }) => status === 'SUCCESS'));
-      t.ok(succeeded.length >= 3, `${succeeded.length} scenarios checked something`);
-      for (const [scenario, checks] of applying) {
-        const short = shortfalls(checks);
-        const { except = {} } = APPLYING[scenario]!;
-        const excepted = checks.filter(({ id }) => id in except);
-        t.same(idsOf(short), idsOf(excepted), `${scenario}: ${JSON.stringify(short)}`.slice(0, 2_000));
-      }
-      t.same(command.seat.wantedOutside, []);
-    });
+    t.test(
+      `the scenarios that apply pass, and no answer breaks the schema of the protocol, as of ${version}`,
+      async (t) => {
+        const results = await serverResults(t, await relay(), [['--suite', 'all', '--spec-version', version]]);
+        const applying = new Map([...results].filter(([scenario]) => scenario in APPLYING));
+        const succeeded = [...applying.values()].filter((checks) => checks.some(({ status }) => status === 'SUCCESS'));
+        t.ok(succeeded.length >= 5, `${succeeded.length} scenarios checked something`);
+        expectOnly(t, applying, APPLYING);
+        const onTheWire = [...results.values()].flat().filter(({ id }) => id === 'wire-schema-valid');
+        t.ok(onTheWire.length >= 20, `${onTheWire.length} scenarios looked at each message`);
+        t.same(shortfalls(onTheWire), []);
+      },
+    );
   }
+
+  t.test('the scenarios of the Tasks extension that apply pass', async (t) => {
+    const scenarios = Object.keys(APPLYING_TASKS);
+    const results = await serverResults(
+      t,
+      await relay(),
+      scenarios.map((scenario) => ['--scenario', scenario]),
+    );
+    t.same([...results.keys()].sort(), scenarios.sort());
+    expectOnly(t, results, APPLYING_TASKS);
+  });
 
   t.test('the scenarios for an authorization server pass, with the owner who allows it', async (t) => {
     const command = await conformance(t);

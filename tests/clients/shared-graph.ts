@@ -23,6 +23,8 @@ import { isInstalled } from './programs.ts';
 import type { TriedClient } from './tried.ts';
 
 export interface SharedGraph {
+  /** The folder of the relay and of the desktop. */
+  readonly data: string;
   readonly mcp: string;
   readonly relayUrl: string;
   readonly session: string;
@@ -30,6 +32,9 @@ export interface SharedGraph {
   readonly token: string;
   readonly browser: Browser;
 }
+
+/** What an agent of these Graphs does. */
+const AGENT = 'sleep 60';
 
 /** The Graph adds `args.a` and `args.b`. */
 export async function shareGraph(t: Test, { env = {} }: LaunchOptions = {}): Promise<SharedGraph> {
@@ -39,10 +44,10 @@ export async function shareGraph(t: Test, { env = {} }: LaunchOptions = {}): Pro
   await writeGraph(data, 'add.js', graphSource('add', 'return { sum: args.a + args.b };'));
   const session = await shareOffline(t, data, 'add.js');
   const token = await makeToken(data, 'desktop', 'studio');
-  await startDesktop(t, { data, url: relay.url, token, env: LIGHT });
+  await startDesktop(t, { data, url: relay.url, token, env: LIGHT, args: ['--agent-command', AGENT] });
   const agentToken = await makeToken(data, 'agent', 'with a token');
   await new McpCaller(relay.url, agentToken).onlySession();
-  return { relayUrl: relay.url, mcp: `${relay.url}/mcp`, session, token: agentToken, browser };
+  return { data, relayUrl: relay.url, mcp: `${relay.url}/mcp`, session, token: agentToken, browser };
 }
 
 /** The tests of one client, around one relay; skipped where it is not installed, except in CI. */
