@@ -15,6 +15,7 @@ const presenceSchema = z
     since: instantSchema.nullable(),
     transport: z.string().nullable(),
     asleep: z.boolean().nullable(),
+    asleep_since: instantSchema.optional(),
     last_seen_at: instantSchema.nullable(),
   })
   .describe('What is known of the desktop.');
@@ -38,11 +39,17 @@ const checkAfterSchema = secondsSchema
 /** A run whose state its agent was told before. */
 const unchangedShape = {
   status: statusSchema,
-  unchanged: z.literal(true).optional().describe('The rest is as it was told last, and left out.'),
+  unchanged: z.boolean().optional().describe('The rest is as it was told last, and left out.'),
   for_seconds: secondsSchema.optional().describe('With unchanged: since it was queued, or started.'),
   check_after_seconds: checkAfterSchema,
   wait_seconds_granted: z.number().optional(),
 };
+
+/** All kinds of JSON are named, since some clients take a schema that says nothing for a mistake. */
+const anyJsonSchema = z.unknown().meta({
+  anyOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+  description: 'What the Graph returned.',
+});
 
 const runShape = {
   ...unchangedShape,
@@ -55,8 +62,8 @@ const runShape = {
   start_by: instantSchema,
   desktop: presenceSchema,
   timing: timingSchema,
-  result: z.unknown().optional(),
-  result_truncated: z.literal(true).optional(),
+  result: anyJsonSchema.optional(),
+  result_truncated: z.boolean().optional(),
   result_chars: z.int().nullable().optional(),
   result_limit_chars: z.int().optional(),
   error: z.string().nullable(),
@@ -108,14 +115,30 @@ export interface OutputSchema {
   readonly type: 'object';
 }
 
-/** The shape for clients. Bounds of whole numbers stay out: they are JavaScript's, and cost a model's context. */
+/**
+ * The shape for clients, in the words of JSON Schema that all of them know: one type at a time, and no member that says
+ * nothing. Some refuse a tool, or all tools, for less. Bounds of whole numbers stay out: they are JavaScript's, and cost a
+ * model's context.
+ */
 export function publishedOutput(schema: z.ZodObject): OutputSchema {
   const { $schema: _, ...published } = z.toJSONSchema(schema, {
     io: 'output',
     override({ jsonSchema }) {
       delete jsonSchema.minimum;
       delete jsonSchema.maximum;
+      // More members may come. That is what a schema says that says nothing about them.
+      delete jsonSchema.additionalProperties;
     },
   });
-  return published as unknown as OutputSchema;
+  return oneTypeEach(published) as OutputSchema;
+}
+
+/** zod writes what may be null with two types in one place. */
+function oneTypeEach(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(oneTypeEach);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const members = Object.entries(schema).map(([name, value]) =>
+    name === 'type' && Array.isArray(value) ? ['anyOf', value.map((type) => ({ type }))] : [name, oneTypeEach(value)],
+  );
+  return Object.fromEntries(members);
 }

@@ -47,10 +47,10 @@ testClient(t, TRIED.inspector, (t, shared) => {
     t.same(seat.wantedOutside, []);
   });
 
-  t.test('the Inspector finds no fault in the schemas of the tools', async (t) => {
+  t.test('the Inspector has nothing to say about the schemas of the tools, also when it is strict', async (t) => {
     const command = inspector(await newSeat(t));
     const { code, stderr } = await command.run([...at, '--method', 'tools/list', '--strict']);
     t.equal(code, 0);
-    t.match(stderr, /\b0 errors/);
+    t.notMatch(stderr, /tool "|warnings|errors/);
   });
 });
