@@ -13,21 +13,22 @@ import type { AgentPrincipal } from '../agent-api.ts';
 import { json } from '../http-answers.ts';
 import type { RelayTables } from '../rows.ts';
 import { clientAddress } from './client-address.ts';
+import { type Asking, ClientDocuments, refusedDocumentIn } from './client-documents.ts';
 import { Connections } from './connections.ts';
 import { OAuthRoutes } from './oauth-routes.ts';
 import { OAuthStore } from './oauth-store.ts';
 import { Once } from './once.ts';
 import { Owner } from './owner.ts';
 import { consentPage } from './pages/consent-page.ts';
+import { documentPage, refusedPage } from './pages/error-page.ts';
 import { html } from './pages/html.ts';
 import { browserHeaders, type PageOptions, page, pageText } from './pages/layout.ts';
 import { loginPage, logoutPage, overviewPage, type PageParts, type Shown, setupPage } from './pages/owner-pages.ts';
 import { pairPage } from './pages/pair-page.ts';
 import { Visit } from './pages/visit.ts';
 import { createPlaces, PATHS, type Places } from './places.ts';
-import { createProvider, type OidcModule, type Provider } from './provider.ts';
+import { createProvider, type OidcModule, type Provider, type Refusal } from './provider.ts';
 import { RateLimits } from './rate-limits.ts';
-import { normaliseDocument, redirectProblem } from './registration.ts';
 import { Sweeper } from './sweeper.ts';
 import { ANY_ORIGIN, preflight, publicDocument, resourceMetadataUrl, wellKnown } from './well-known.ts';
 
@@ -51,9 +52,10 @@ export class Authorization {
   readonly #options: AuthorizationOptions;
   readonly #oauth: OAuthStore;
   readonly #limits: RateLimits;
+  readonly #documents: ClientDocuments;
   readonly #sweeper: Sweeper;
   readonly #once = new Once<Shown>();
-  readonly #asking = new AsyncLocalStorage<string>();
+  readonly #asking = new AsyncLocalStorage<Asking>();
   #open: { places: Places; provider: Provider; routes: OAuthRoutes } | null = null;
 
   constructor(options: AuthorizationOptions) {
@@ -63,6 +65,12 @@ export class Authorization {
     this.owner = new Owner(options);
     this.connections = new Connections({ store, ports, oauth: this.#oauth });
     this.#limits = new RateLimits(ports.clock);
+    this.#documents = new ClientDocuments({
+      fetchDocument: options.fetchDocument,
+      limits: this.#limits,
+      asking: () => this.#asking.getStore() ?? { address: '', refused: null },
+      log: ports.log,
+    });
     this.#sweeper = new Sweeper({
       clock: ports.clock,
       log: ports.log,
@@ -82,10 +90,11 @@ export class Authorization {
       isSecure: places.isSecure,
       oauth: this.#oauth,
       grantEnded: (grantId) => this.#grantEnded(grantId),
-      takesDocuments: this.#options.fetchDocument !== null,
-      fetchDocument: (url, init) => this.#fetchDocument(String(url), init ?? {}),
-      mayFetchDocument: () => this.#limits.take('client-metadata', this.#asking.getStore() ?? '') === null,
-      renderError: (text) => errorPage(text, places),
+      documents: this.#documents,
+      renderError: (refused) => ({
+        html: pageText(this.#refusalPage(refused)),
+        headers: browserHeaders(places.isSecure),
+      }),
     });
     const { log, clock } = this.#options.ports;
     provider.on('server_error', (_ctx, error) => log.error('oauth.fault', { err: error }));
@@ -93,7 +102,7 @@ export class Authorization {
     (provider as EventEmitter).on('error', (error: unknown) => log.error('oauth.fault', { err: error }));
     const handler = provider.callback();
     const limits = this.#limits;
-    const asking = <T>(address: string, run: () => Promise<T>) => this.#asking.run(address, run);
+    const asking = <T>(address: string, run: () => Promise<T>) => this.#asking.run({ address, refused: null }, run);
     log.info('authorization.open', { issuer: places.issuer });
     this.#open = { places, provider, routes: new OAuthRoutes({ handler, places, limits, clock, log, asking }) };
   }
@@ -133,6 +142,14 @@ export class Authorization {
     this.#sweeper.stop();
   }
 
+  #refusalPage({ error, reason, clientId }: Refusal): PageOptions {
+    const refused = refusedDocumentIn(error);
+    if (refused !== null) return documentPage(refused);
+    const isAddress = URL.parse(clientId)?.protocol === 'https:';
+    const isNotFetched = isAddress && !this.#documents.areTaken;
+    return isNotFetched ? documentPage({ fault: 'not-fetched-here', url: clientId }) : refusedPage(reason);
+  }
+
   #grantEnded(grantId: string): void {
     this.connections.grantEnded(grantId, 'its grant was revoked').catch((error: unknown) => {
       this.#options.ports.log.error('connection.removal-failed', { err: error });
@@ -148,7 +165,7 @@ export class Authorization {
     const { places } = this.#opened();
     if (request.method === 'OPTIONS') return preflight('GET, OPTIONS');
     const url = new URL(request.url);
-    const about = { issuer: places.issuer, takesDocuments: this.#options.fetchDocument !== null };
+    const about = { issuer: places.issuer, takesDocuments: this.#documents.areTaken };
     const document = wellKnown(url, places.originFor(hostOf(request, url)), about);
     if (document !== null) return publicDocument(document);
     const response = json(404, { error: { code: 'not-found', message: `There is nothing at ${pathname}.` } });
@@ -172,10 +189,12 @@ export class Authorization {
     if (foreign !== null) return foreign;
     try {
       const visit = await Visit.of(request, address, { places, owner: this.owner, ids: this.#options.ports.ids });
-      const shown = await this.#show(visit, request.method);
+      const shown = await this.#asking.run({ address, refused: null }, () => this.#show(visit, request.method));
       if (shown instanceof Response) return shown;
       return page({ ...shown, headers: { ...visit.headers, ...shown.headers } }, places.isSecure);
     } catch (error) {
+      const refused = refusedDocumentIn(error);
+      if (refused !== null) return page(documentPage(refused), places.isSecure);
       const { code, message } = withoutDisk(asRelayError(error));
       if (code === 'forbidden') this.#options.ports.log.warn('owner.form-refused', { address });
       if (code === 'internal') this.#options.ports.log.error('owner.page-failed', { err: error });
@@ -201,32 +220,6 @@ export class Authorization {
     }
     return noPage();
   }
-
-  /** A client's document, in the form that is taken. */
-  async #fetchDocument(url: string, init: RequestInit): Promise<Response> {
-    const { fetchDocument } = this.#options;
-    if (fetchDocument === null) throw new Error('This relay fetches no documents.');
-    const response = await fetchDocument(url, init);
-    if (response.status !== 200) return response;
-    const document = JSON.parse(await boundedText(response)) as Record<string, unknown>;
-    const problem = redirectProblem(document);
-    if (problem !== null) throw new Error(problem);
-    const headers = { 'cache-control': response.headers.get('cache-control') ?? '' };
-    return new Response(JSON.stringify(normaliseDocument(document)), { headers });
-  }
-}
-
-/** A client's document is short. */
-const DOCUMENT_CHARS = 20_000;
-
-async function boundedText(response: Response): Promise<string> {
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > DOCUMENT_CHARS) throw new Error('The document is too long.');
-  }
-  return text;
 }
 
 function noPage(): PageOptions {
@@ -244,12 +237,4 @@ function foreignHost(request: Request, places: Places): Response | null {
   if (places.mayShowPages(hostOf(request, new URL(request.url)))) return null;
   const body = html`<p>This relay is at <a href="${places.issuer}">${places.issuer}</a>. Under another name it shows no pages. If you are there, its proxy has to pass the header Host on.</p>`;
   return page({ title: 'Another address', status: 421, body }, places.isSecure);
-}
-
-function errorPage(text: string, { isSecure }: Places) {
-  const body = html`<p>The reason: ${text}.</p><p>Start again in your MCP client. If it goes on failing, remove this server there and add it anew, so that it registers again.</p>`;
-  return {
-    html: pageText({ title: 'The client asked for something that is not possible', body }),
-    headers: browserHeaders(isSecure),
-  };
 }

@@ -6,6 +6,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Configuration, default as ProviderClass } from 'oidc-provider';
 import { DESKTOP_CLIENT, DESKTOP_NAME_PARAMETER, DESKTOP_SCOPE, DEVICE_GRANT } from '../../protocol/pairing.ts';
+import type { ClientDocuments } from './client-documents.ts';
 import type { OAuthStore } from './oauth-store.ts';
 import { AGENT_RESOURCE, AGENT_SCOPES, DESKTOP_RESOURCE, PATHS } from './places.ts';
 
@@ -45,12 +46,17 @@ export interface ProviderOptions {
   readonly oauth: OAuthStore;
   /** A grant is over: its client gave it back, or one of its codes or refresh tokens was used twice. */
   readonly grantEnded: (grantId: string) => void;
-  /** Whether a client may be known by a document of its own. Otherwise it registers. */
-  readonly takesDocuments: boolean;
-  readonly fetchDocument: (url: string | URL, init?: RequestInit) => Promise<Response>;
-  /** Whether a stranger's document may be fetched for this request. */
-  readonly mayFetchDocument: () => boolean;
-  readonly renderError: (text: string) => { readonly html: string; readonly headers: Record<string, string> };
+  /** Of clients that are known by a document of their own. Where none is taken, they register. */
+  readonly documents: Pick<ClientDocuments, 'areTaken' | 'checkLimit' | 'fetch'>;
+  readonly renderError: (refusal: Refusal) => { readonly html: string; readonly headers: Record<string, string> };
+}
+
+/** A request that cannot be answered by sending the browser back to its client. */
+export interface Refusal {
+  readonly reason: string;
+  readonly error: unknown;
+  /** As the request has it; anything. */
+  readonly clientId: string;
 }
 
 export function createProvider(module: OidcModule, options: ProviderOptions): Provider {
@@ -96,9 +102,11 @@ function configurationOf(module: OidcModule, options: ProviderOptions): Configur
     cookies: cookies(options),
     extraParams: [DESKTOP_NAME_PARAMETER],
     features: features(module, options),
-    fetch: options.fetchDocument,
-    renderError: (ctx: ErrorContext, out: { error: string; error_description?: string }) => {
-      const { html, headers } = options.renderError(out.error_description ?? out.error);
+    fetch: (url: string | URL, init: RequestInit = {}) => options.documents.fetch(String(url), init),
+    renderError: (ctx: ErrorContext, out: { error: string; error_description?: string }, error: unknown) => {
+      const clientId = String(ctx.oidc?.params?.client_id ?? ctx.query.client_id ?? '');
+      const refusal = { reason: out.error_description ?? out.error, error, clientId };
+      const { html, headers } = options.renderError(refusal);
       ctx.type = 'html';
       ctx.set(headers);
       ctx.body = html;
@@ -139,7 +147,7 @@ function cookies({ isSecure }: ProviderOptions) {
   return { names, long: cookie, short: cookie };
 }
 
-function features(module: OidcModule, { takesDocuments, mayFetchDocument }: ProviderOptions) {
+function features(module: OidcModule, { documents }: ProviderOptions) {
   const off = { enabled: false };
   return {
     devInteractions: off,
@@ -156,7 +164,19 @@ function features(module: OidcModule, { takesDocuments, mayFetchDocument }: Prov
     },
     registration: { enabled: true, issueRegistrationAccessToken: false },
     rpMetadataChoices: { enabled: true },
-    clientIdMetadataDocument: { enabled: takesDocuments, ack: 'draft-02', allowFetch: async () => mayFetchDocument() },
+    clientIdMetadataDocument: {
+      enabled: documents.areTaken,
+      ack: 'draft-02',
+      async allowFetch(_ctx: unknown, url: string) {
+        try {
+          documents.checkLimit(url);
+          return true;
+        } catch (cause) {
+          // A plain "no" would lose the reason.
+          throw new module.errors.InvalidClient('documents were asked for too often', { cause } as never);
+        }
+      },
+    },
     resourceIndicators: {
       enabled: true,
       defaultResource: (_ctx: unknown, client: { clientId: string }) => resourceFor(client),
@@ -178,6 +198,8 @@ function resourceFor({ clientId }: { clientId: string }): string {
 interface ErrorContext {
   type: string;
   body: unknown;
+  readonly query: { readonly client_id?: unknown };
+  readonly oidc?: { readonly params?: { readonly client_id?: unknown } };
   set(headers: Record<string, string>): void;
 }
 

@@ -55,11 +55,18 @@ export function normaliseMetadata(metadata: ClientMetadata): ClientMetadata {
   };
 }
 
-/** A document at an address that is a client's id. It can have no secret, and must say who it is. */
+/** What is wrong with the document at an address that is a client's id; null when it is fine. */
+export function documentProblem(document: ClientMetadata, url: string): string | null {
+  if (document.client_id !== url) return 'client_id must be the address of the document.';
+  if ('client_secret' in document || SECRET_METHODS.includes(document.token_endpoint_auth_method)) {
+    return 'A document that all can read can have no secret.';
+  }
+  return redirectProblem(document);
+}
+
+/** A document without a problem, as a registration. */
 export function normaliseDocument(document: ClientMetadata): ClientMetadata {
-  if ('client_secret' in document || SECRET_METHODS.includes(document.token_endpoint_auth_method)) return document;
-  const known = normaliseMetadata(document);
-  return { ...known, client_id: document.client_id };
+  return { ...normaliseMetadata(document), client_id: document.client_id };
 }
 
 /** Everything but secrets counts as a public client, unless it insists on a method that is not served here. */

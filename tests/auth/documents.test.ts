@@ -2,11 +2,23 @@ import { createServer as createHttpServer, request as httpRequest } from 'node:h
 import { createServer } from 'node:net';
 import t from 'tap';
 import { createDocumentFetch, isPublicAddress } from '../../server/auth/document-fetch.ts';
-import { authorizePath, call, connect, exchange, newOwner, openSite, REDIRECT, type Tokens } from './support.ts';
+import {
+  authorizePath,
+  call,
+  connect,
+  exchange,
+  newOwner,
+  openSite,
+  REDIRECT,
+  restarted,
+  type Site,
+  type Tokens,
+} from './support.ts';
 
 const ID = 'https://client.example/oauth/metadata.json';
 const DOCUMENT = { client_id: ID, client_name: 'Documented', redirect_uris: [REDIRECT, 'https://client.example/cb'] };
 const VERIFIER = 'v'.repeat(43);
+const AUTHORIZE = authorizePath({ client_id: ID, verifier: VERIFIER });
 
 t.test('a client that is described by a document at its id needs no registration', async (t) => {
   const site = await openSite(t, { documents: { [ID]: { ...DOCUMENT, token_endpoint_auth_method: 'none' } } });
@@ -46,20 +58,77 @@ t.test('a document that is not its own, has a secret, or leads somewhere bad is 
   for (const document of bad) {
     const site = await openSite(t, { documents: { [ID]: document } });
     const browser = await newOwner(site);
-    const { response, url } = await browser.open(authorizePath({ client_id: ID, verifier: VERIFIER }));
+    const { response, url, text } = await browser.open(AUTHORIZE);
     t.equal(response.status, 400, JSON.stringify(document).slice(0, 150));
     t.equal(url.origin, site.url);
-    t.notMatch(await browser.answers.at(-1)!.text(), /redirect_uris must|private/, 'no detail of the fetch goes out');
+    t.match(text, /<h1>The description of this client cannot be used/);
+    t.match(text, /Only the maker of the client can put it right/);
+    t.ok(text.includes(`<dd>${ID}</dd>`));
+    t.notMatch(text, /redirect_uris|secret|filler|other\.example/, 'nothing of the document is shown');
+    t.match(refusals(site), [{ client_id: ID, fault: 'unusable', problem: /\.$/ }]);
   }
 });
+
+t.test('who meets a description that cannot be fetched reads what happened, where, and what to do', async (t) => {
+  const answers = [new Error('connect ECONNREFUSED 10.1.2.3:443'), undefined];
+  for (const answer of answers) {
+    const documents: Record<string, unknown> = { [ID]: answer };
+    const site = await openSite(t, { documents });
+    const browser = await newOwner(site);
+    const { response, text } = await browser.open(AUTHORIZE);
+    t.equal(response.status, 400);
+    t.match(text, /<h1>The description of this client could not be fetched/);
+    t.ok(text.includes(`<dd>${ID}</dd>`), 'the address');
+    for (const way of [/Try again in a minute/, /tell the maker of the client/, /dynamic client registration/])
+      t.match(text, way);
+    t.notMatch(text, /ECONNREFUSED|10\.1\.2\.3|404|status/, 'nothing of what the network said');
+    t.match(refusals(site), [{ client_id: ID, fault: 'unreachable', problem: /ECONNREFUSED 10.1.2.3|status 404/ }]);
+    t.strictSame(site.fetched, [ID], 'asked for once');
+    documents[ID] = DOCUMENT;
+    t.match((await browser.open(AUTHORIZE)).text, /Connect Documented\?/, 'the same page, when the fault is over');
+  }
+});
+
+t.test('an address that a stranger made up is shown as text, and not at any length', async (t) => {
+  const site = await openSite(t);
+  const browser = await newOwner(site);
+  const id = `https://client.example/"><b>${'x'.repeat(500)}`;
+  const { text } = await browser.open(authorizePath({ client_id: encodeURI(id), verifier: VERIFIER }));
+  t.match(text, /<dd>https:\/\/client\.example\/%22%3E%3Cb%3Ex{100,300}…<\/dd>/);
+  const raw = await browser.open(authorizePath({ client_id: id, verifier: VERIFIER }));
+  t.notMatch(raw.text, /<b>/);
+});
+
+t.test('a description that cannot be fetched in the middle of a consent is told in the same words', async (t) => {
+  const documents: Record<string, unknown> = { [ID]: DOCUMENT };
+  const before = await openSite(t, { documents });
+  const browser = await newOwner(before);
+  const asked = await browser.open(AUTHORIZE);
+  const site = await restarted(before);
+  browser.site = site;
+  documents[ID] = new Error('connect ECONNREFUSED 10.1.2.3:443');
+  const failed = await browser.open(asked.url.href);
+  t.equal(failed.response.status, 400);
+  t.match(failed.text, /<h1>The description of this client could not be fetched/);
+  t.notMatch(failed.text, /ECONNREFUSED/);
+  documents[ID] = DOCUMENT;
+  const again = await browser.open(asked.url.href);
+  t.match((await browser.send(again, 'allow', { new_project: 'home' })).url.searchParams.get('code'), /./);
+});
+
+function refusals({ lines }: Site) {
+  return lines.filter(({ event }) => event === 'oauth.document-refused').map(({ fields }) => fields);
+}
 
 t.test('a relay that takes no documents says so, fetches nothing, and lets clients register', async (t) => {
   const site = await openSite(t, { documents: null });
   const browser = await newOwner(site);
   const metadata = await (await call(site, '/.well-known/oauth-authorization-server')).json();
   t.match(metadata, { client_id_metadata_document_supported: false });
-  const { response } = await browser.open(authorizePath({ client_id: ID, verifier: VERIFIER }));
+  const { response, text } = await browser.open(AUTHORIZE);
   t.equal(response.status, 400);
+  t.match(text, /<h1>This relay does not fetch descriptions of clients/);
+  t.ok(text.includes(`<dd>${ID}</dd>`));
   t.same(site.fetched, []);
   await connect(site, browser);
 });
@@ -71,6 +140,9 @@ t.test('documents are fetched so often only', async (t) => {
     await browser.open(authorizePath({ client_id: `https://host-${count}.example/x`, verifier: VERIFIER }));
   }
   t.equal(site.fetched.length, 10);
+  const { text } = await browser.open(authorizePath({ client_id: 'https://host-99.example/x', verifier: VERIFIER }));
+  t.match(text, /<h1>Too many descriptions of clients were asked for/);
+  t.match(text, /Try again in a minute/);
 });
 
 t.test('only addresses of the public internet are public', async (t) => {

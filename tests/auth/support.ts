@@ -74,7 +74,9 @@ export async function openSite(t: Test, options: SiteOptions = {}): Promise<Site
   const fetched: string[] = [];
   const fetchDocument = async (address: string) => {
     fetched.push(address);
-    return documents?.[address] ? Response.json(documents[address]) : new Response(null, { status: 404 });
+    const document = documents?.[address];
+    if (document instanceof Error) throw document;
+    return document ? Response.json(document) : new Response(null, { status: 404 });
   };
   // The hash is as slow as it is on purpose; here it is not what is tested.
   const given = { fetchDocument: documents && fetchDocument, scryptCost: 2 ** 4 };

@@ -153,6 +153,8 @@ async function goWrong({ visitor }: Way): Promise<void> {
   await visitor.look('There is no such page', 'no-page');
   await visitor.open('/oauth/authorize?client_id=nobody');
   await visitor.look('The client asked for something that is not possible', 'authorize-problem');
+  await visitor.open(`/oauth/authorize?client_id=${encodeURIComponent('https://client.example/metadata.json')}`);
+  await visitor.look('The description of this client could not be fetched', 'document-problem');
   await visitor.open('/oauth/consent/made-up');
   await visitor.look('This request is not open any more', 'consent-gone');
 }
