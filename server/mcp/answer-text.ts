@@ -5,8 +5,12 @@
  * the JSON that the Graph returned.
  */
 import { hasEnded } from '../../protocol/command-machine.ts';
+import { cleanText } from '../../protocol/text.ts';
 import type { DesktopPresence, ListedSession, RunTicket, RunView, SessionList } from '../agent-api.ts';
 import type { UnchangedRun } from './last-told.ts';
+
+/** Of a description. A hundred words choose a Graph; fifty sessions with all that they may say fill a model's context. */
+const DESCRIPTION_CHARS = 600;
 
 export function listText({ project_id, sessions, active_runs = [] }: SessionList): string {
   const head =
@@ -25,7 +29,7 @@ export function listText({ project_id, sessions, active_runs = [] }: SessionList
 function sessionLine({ graph_session_id, name, description, status, desktop, ...more }: ListedSession): string {
   const { typical_run, arguments_schema: schema } = more;
   const broken = status === 'ready' ? '' : ` (${status})`;
-  const about = description === '' ? '' : `: ${description}`;
+  const about = description === '' ? '' : `: ${cleanText(description, DESCRIPTION_CHARS)}`;
   const usually = typical_run === null ? '' : `, usually takes ${secondsOf(typical_run.median_ms)}`;
   const takes = schema === undefined ? '' : ` Arguments: ${JSON.stringify(schema)}`;
   return `${graph_session_id} "${name}"${broken}${about} [${presenceText(desktop)}${usually}]${takes}`;

@@ -27,16 +27,26 @@ for (const era of ERAS) {
     `a run that goes on as it did costs fewer than 60 tokens, in words and data together, in ${era}`,
     async (t) => {
       const world = createWorld();
-      world.api.run = running();
-      const first = await callTool(world, era, ['get_graph_run', READ]);
-      t.equal(first.structuredContent.command_id, COMMAND);
-      for (const wait_seconds of [0, 50, 600]) {
-        const next = await callTool(world, era, ['get_graph_run', { ...READ, wait_seconds }]);
-        t.match(next.structuredContent, { status: 'running', unchanged: true, check_after_seconds: 10 });
-        t.match(next.content[0].text, /^Still running \(\d+ s\)\. Look again in 10 s\.$/);
-        const tokens = tokensOf(next.content[0].text) + tokensOf(JSON.stringify(next.structuredContent));
-        t.ok(tokens < 60, `${tokens} tokens`);
-        t.equal(next.structuredContent.wait_seconds_granted, wait_seconds > 50 ? 50 : undefined);
+      const waits = [
+        [running(), [0, 50, 600]],
+        [{ ahead: 99, check_after_seconds: 300 }, [0, 50]],
+      ] as const;
+      for (const [run, seconds] of waits) {
+        world.api.run = run;
+        const first = await callTool(world, era, ['get_graph_run', READ]);
+        t.equal(first.structuredContent.command_id, COMMAND);
+        for (const wait_seconds of seconds) {
+          const next = await callTool(world, era, ['get_graph_run', { ...READ, wait_seconds }]);
+          const { status, check_after_seconds } = runView(run);
+          t.match(next.structuredContent, { status, unchanged: true, check_after_seconds });
+          t.match(
+            next.content[0].text,
+            new RegExp(`^Still ${status} \\(\\d+ s\\)\\. Look again in ${check_after_seconds} s\\.$`),
+          );
+          const tokens = tokensOf(next.content[0].text) + tokensOf(JSON.stringify(next.structuredContent));
+          t.ok(tokens < 60, `${tokens} tokens`);
+          t.equal(next.structuredContent.wait_seconds_granted, wait_seconds > 50 ? 50 : undefined);
+        }
       }
     },
   );
@@ -121,6 +131,17 @@ Your runs that have not ended:
 ${COMMAND} of ${SESSION}: running, queued 7 s ago`,
   );
   t.match(listText({ project_id: 'home', sessions: [] }), /^Nothing is shared with project home\. The owner shares/);
+});
+
+t.test('the words of a list stay short, however much its Graphs say of themselves', async (t) => {
+  const description = `Sends ${'x'.repeat(1_994)}`;
+  const properties = { to: { type: 'string', description: 'y'.repeat(1_900) } };
+  const long = { ...listed, description, arguments_schema: { type: 'object', properties } };
+  const sessions = Array.from({ length: 50 }, () => long);
+  const text = listText({ project_id: 'home', sessions });
+  t.match(text, /"Report": Sends x{500,}… \[desktop online/);
+  t.ok(text.includes(JSON.stringify(long.arguments_schema)), 'without all of it, a call could be wrong');
+  t.ok(text.length < 50 * 2_800, `${text.length} characters`);
 });
 
 t.test('a desktop that is away is told with what is known of it', async (t) => {
