@@ -180,3 +180,21 @@ t.test('a client that asks for a new login gets one', async (t) => {
     'nothing is allowed silently',
   );
 });
+
+t.test('a relay that is killed while its first owner chooses a password says what to do', async (t) => {
+  let site = await openSite(t);
+  const browser = new Browser(site);
+  const asked = await browser.open(site.authorization.setupLink());
+  site = await restarted(site);
+  browser.site = site;
+  const choice = { password: PASSWORD, again: PASSWORD };
+  const late = await browser.send(asked, 'setup', choice);
+  t.equal(late.response.status, 403);
+  t.match(late.text, /graph-relay owner link/);
+  t.notOk(site.authorization.owner.exists);
+  const anew = await browser.open(site.authorization.setupLink());
+  const done = await browser.send(anew, 'setup', choice);
+  t.match(done.text, /What is connected/);
+  browser.site = await restarted(site);
+  t.match((await browser.open('/owner')).text, /What is connected/, 'the login is there after a kill, too');
+});

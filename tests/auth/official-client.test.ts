@@ -2,6 +2,7 @@
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { listenHttp } from '../../server/http-server.ts';
+import { ERAS, MODERN_VERSION } from '../mcp/fixtures.ts';
 import { Keeper } from './keeper.ts';
 import { type Browser, newOwner, openSite, type Site } from './support.ts';
 
@@ -18,16 +19,19 @@ async function listen(t: Test): Promise<{ site: Site; browser: Browser }> {
   return { site: listening, browser: await newOwner(listening) };
 }
 
-for (const path of ['/mcp', '/mcp/', '/mcp?auth=required', '/api/v1/external-mcp']) {
+const PATHS = ['/mcp', '/mcp/', '/mcp?auth=required', '/api/v1/external-mcp'];
+
+for (const [era, path] of ERAS.flatMap((era) => PATHS.map((path) => [era, path] as const))) {
   t.test(
-    `the official client registers, is allowed, lists and calls at ${path}, and refreshes by itself`,
+    `the official client of ${era} registers, is allowed, lists and calls at ${path}, and refreshes by itself`,
     async (t) => {
       const { site, browser } = await listen(t);
       const keeper = new Keeper();
       const address = new URL(site.url + path);
       const connectOnce = async () => {
         const transport = new StreamableHTTPClientTransport(address, { authProvider: keeper });
-        const client = new Client({ name: 'official', version: '1' });
+        const mode = era === '2026' ? { pin: MODERN_VERSION } : 'legacy';
+        const client = new Client({ name: 'official', version: '1' }, { versionNegotiation: { mode } });
         await client.connect(transport);
         return { client, transport };
       };
