@@ -57,7 +57,7 @@ export const TRIED = {
     name: 'MCP conformance suite',
     package: '@modelcontextprotocol/conformance',
     login: 'OAuth; token',
-    seen: 'the scenarios that apply pass, for servers in three versions of the protocol and for authorization; `tests/clients/conformance-scope.ts` has the others with their reasons',
+    seen: 'the scenarios that apply pass, for servers in three versions of the protocol, for the Tasks extension and for authorization; `tests/clients/conformance-scope.ts` has the others with their reasons',
     test: 'conformance.test.ts',
   },
 } as const satisfies Record<string, TriedClient>;
