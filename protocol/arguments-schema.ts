@@ -30,14 +30,21 @@ const WRAPPERS: ReadonlySet<string> = new Set([
 
 /** Why this cannot be the schema of a Graph's arguments; null when it can. */
 export function schemaProblem(schema: unknown): string | null {
+  const isObject = isContainer(schema) && (schema as ArgumentsSchema).type === 'object';
+  if (isContainer(schema) && !Array.isArray(schema) && !isObject) {
+    return 'must have `type: "object"`, since arguments are an object';
+  }
+  return jsonSchemaProblem(schema, ARGUMENTS_SCHEMA_CHARS);
+}
+
+/** Why this cannot be a schema at all, with at most so many characters of JSON; null when it can. */
+export function jsonSchemaProblem(schema: unknown, maxChars: number): string | null {
   if (!isContainer(schema) || Array.isArray(schema)) return 'must be a JSON Schema: an object';
-  if ((schema as ArgumentsSchema).type !== 'object') return 'must have `type: "object"`, since arguments are an object';
   if (isDeeperThan(schema, JSON_DEPTH)) return `is nested deeper than ${JSON_DEPTH} levels`;
   const json = JSON.stringify(schema);
   const { length } = json;
   if (UNCLEAN.test(json)) return 'holds a lone surrogate or a NUL character';
-  if (length > ARGUMENTS_SCHEMA_CHARS)
-    return `has ${length} characters of JSON, and may have ${ARGUMENTS_SCHEMA_CHARS}`;
+  if (length > maxChars) return `has ${length} characters of JSON, and may have ${maxChars}`;
   return patternProblem(schema) ?? referenceProblem(schema as ArgumentsSchema);
 }
 
@@ -51,19 +58,25 @@ export const argumentsSchemaSchema = z
 
 /** What is wrong with these arguments, each with its path; empty when they fit. */
 export function argumentProblems(schema: ArgumentsSchema, args: unknown): string[] {
-  const { valid, errors } = new Validator(schema as Schema, DRAFT, false).validate(args);
-  if (valid) return [];
-  const leaves = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
-  return [...new Set((leaves.length > 0 ? leaves : errors).map(describe))].slice(0, PROBLEMS_SHOWN);
+  return valueProblems(schema, args, 'arguments');
 }
 
-function describe({ instanceLocation, error }: OutputUnit): string {
+/** What is wrong with this value, which is called `name` in the paths; empty when it fits. */
+export function valueProblems(schema: ArgumentsSchema, value: unknown, name: string): string[] {
+  const { valid, errors } = new Validator(schema as Schema, DRAFT, false).validate(value);
+  if (valid) return [];
+  const leaves = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
+  const told = (leaves.length > 0 ? leaves : errors).map((unit) => describe(unit, name));
+  return [...new Set(told)].slice(0, PROBLEMS_SHOWN);
+}
+
+function describe({ instanceLocation, error }: OutputUnit, name: string): string {
   const path = instanceLocation
     .replace(/^#\/?/, '')
     .split('/')
     .filter((part) => part !== '')
     .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
-  return `${['arguments', ...path].join('.')}: ${error}`;
+  return `${[name, ...path].join('.')}: ${error}`;
 }
 
 /** Patterns are compiled when they are met, and one that is none would then end the check of everything. */
