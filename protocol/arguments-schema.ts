@@ -9,6 +9,7 @@ import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 import { z } from 'zod';
 import { isContainer, isDeeperThan } from './json-text.ts';
 import { ARGUMENTS_SCHEMA_CHARS, JSON_DEPTH } from './limits.ts';
+import { weightProblem } from './schema-weight.ts';
 
 /** In JSON text these two are always escaped; a backslash of the text itself comes in pairs. */
 const UNCLEAN = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i;
@@ -45,7 +46,9 @@ export function jsonSchemaProblem(schema: unknown, maxChars: number): string | n
   const { length } = json;
   if (UNCLEAN.test(json)) return 'holds a lone surrogate or a NUL character';
   if (length > maxChars) return `has ${length} characters of JSON, and may have ${maxChars}`;
-  return patternProblem(schema) ?? referenceProblem(schema as ArgumentsSchema);
+  return (
+    patternProblem(schema) ?? foreignProblem(json) ?? weightProblem(schema) ?? brokenProblem(schema as ArgumentsSchema)
+  );
 }
 
 export const argumentsSchemaSchema = z
@@ -63,8 +66,13 @@ export function argumentProblems(schema: ArgumentsSchema, args: unknown): string
 
 /** What is wrong with this value, which is called `name` in the paths; empty when it fits. */
 export function valueProblems(schema: ArgumentsSchema, value: unknown, name: string): string[] {
-  const { valid, errors } = new Validator(schema as Schema, DRAFT, false).validate(value);
-  if (valid) return [];
+  let errors: OutputUnit[];
+  try {
+    errors = new Validator(schema as Schema, DRAFT, false).validate(value).errors;
+  } catch (error) {
+    // A keyword with a value that it cannot have is found when it is met.
+    return [`${name}: cannot be checked, the schema is broken: ${messageOf(error)}`];
+  }
   const leaves = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
   const told = (leaves.length > 0 ? leaves : errors).map((unit) => describe(unit, name));
   return [...new Set(told)].slice(0, PROBLEMS_SHOWN);
@@ -106,13 +114,21 @@ function isPattern(pattern: string): boolean {
 }
 
 /** A reference to somewhere else is never fetched. */
-function referenceProblem(schema: ArgumentsSchema): string | null {
-  const references = JSON.stringify(schema).match(/"\$ref":"(?!#)[^"]*"/);
-  if (references !== null) return `refers to another document (${references[0]}); a schema stands for itself`;
+function foreignProblem(json: string): string | null {
+  const references = json.match(/"\$ref":"(?!#)[^"]*"/);
+  return references && `refers to another document (${references[0]}); a schema stands for itself`;
+}
+
+/** A keyword with a value that it cannot have ends each check. */
+function brokenProblem(schema: ArgumentsSchema): string | null {
   try {
     new Validator(schema as Schema, DRAFT, false).validate({});
     return null;
   } catch (error) {
-    return `cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+    return `cannot be used: ${messageOf(error)}`;
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
