@@ -11,7 +11,7 @@ import { ERROR_CHARS } from '../../protocol/limits.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { cleanText } from '../../protocol/text.ts';
 import { AgentFailure, type AgentProvider, type AgentReply, type AgentRequest } from './agent-provider.ts';
-import { type CallAnswer, type Caller, type Emit, GRAPH_ENDED } from './caller.ts';
+import { type Caller, type Emit, GRAPH_ENDED } from './caller.ts';
 import type { Waves } from './waves.ts';
 
 export interface AgentCall {
@@ -55,6 +55,9 @@ interface WaitingAgent {
 interface RunningAgent extends WaitingAgent {
   readonly abort: AbortController;
   readonly startedAt: number;
+  /** What it used up, as far as the provider has said. */
+  tokens: number;
+  cost: number | null;
 }
 
 export class AgentGate {
@@ -99,7 +102,7 @@ export class AgentGate {
     for (const agent of this.#running) {
       if (agent.caller !== caller) continue;
       asks.push(this.#asks.get(agent));
-      this.#finish(agent, { ok: false, tokens: 0, cost: null, answer: null, error: GRAPH_ENDED });
+      this.#finish(agent, { answer: null, error: GRAPH_ENDED });
       agent.abort.abort(new Error(GRAPH_ENDED));
     }
     this.#admit();
@@ -124,12 +127,13 @@ export class AgentGate {
   #refuse({ call, caller }: WaitingAgent, errorName: string, why: string): void {
     const reason = `${why}: ${call.label} was not started`;
     this.#options.emit({ type: 'agent_refused', label: call.label, reason }, caller);
-    caller.answer({ id: call.id, text: reason, errorName });
+    caller.answer({ id: call.id, text: reason, error: { name: errorName, final: true } });
   }
 
   #start(waiting: WaitingAgent): void {
     const { call, caller, number } = waiting;
-    const agent = { ...waiting, abort: new AbortController(), startedAt: this.#options.clock.monotonic() };
+    const startedAt = this.#options.clock.monotonic();
+    const agent: RunningAgent = { ...waiting, abort: new AbortController(), startedAt, tokens: 0, cost: null };
     this.#running.add(agent);
     caller.allowance.agentStarted();
     const wave = this.#options.waves.started(caller, call.slice);
@@ -137,6 +141,8 @@ export class AgentGate {
     const started = { type: 'agent_started', agent: number, label, wave, model, prompt } as const;
     this.#options.emit(schema === null ? started : { ...started, schema }, caller);
     this.#options.onChange();
+    // Ended by who heard of its start.
+    if (!this.#running.has(agent)) return;
     this.#asks.set(
       agent,
       this.#ask(agent).finally(() => this.#asks.delete(agent)),
@@ -145,16 +151,26 @@ export class AgentGate {
 
   /** Never rejects: a provider's failure is an answer. */
   async #ask(agent: RunningAgent): Promise<void> {
-    let paid: Paid = { tokens: 0 };
     try {
       const reply = this.#checked(await this.#options.provider.ask(this.#requestOf(agent)));
-      paid = reply;
+      this.#pay(agent, reply);
       await this.#refuseMisfit(agent, reply.text);
-      this.#settle(agent, paid, { answer: reply.text, error: null });
+      this.#settle(agent, { answer: reply.text, error: null });
     } catch (error) {
+      if (error instanceof AgentFailure) this.#pay(agent, error);
       const reason = cleanText(error, ERROR_CHARS) || 'the agent failed without a reason';
-      this.#settle(agent, error instanceof AgentFailure ? error : paid, { answer: null, error: reason });
+      this.#settle(agent, { answer: null, error: reason });
     }
+  }
+
+  /** As soon as it is known: what happens to the answer changes nothing of its price. */
+  #pay(agent: RunningAgent, { tokens, costUsd }: Paid): void {
+    if (!this.#running.has(agent)) return;
+    agent.tokens = Number.isFinite(tokens) && tokens >= 0 ? Math.ceil(tokens) : 0;
+    agent.caller.allowance.spend(agent.tokens);
+    if (costUsd === undefined || !Number.isFinite(costUsd) || costUsd < 0) return;
+    agent.cost = costUsd;
+    this.#cost = (this.#cost ?? 0) + costUsd;
   }
 
   #requestOf({ call, caller, abort }: RunningAgent): AgentRequest {
@@ -185,28 +201,26 @@ export class AgentGate {
     if (problem !== null) throw new Error(`the answer does not fit the schema: ${problem}`);
   }
 
-  #settle(agent: RunningAgent, paid: Paid, end: AgentEnd): void {
+  #settle(agent: RunningAgent, end: AgentEnd): void {
     if (!this.#running.has(agent)) return;
+    this.#finish(agent, end);
     const { caller, call } = agent;
-    const tokens = Math.ceil(paid.tokens);
-    caller.allowance.spend(tokens);
-    const said = paid.costUsd;
-    const cost = said !== undefined && Number.isFinite(said) && said >= 0 ? said : null;
-    if (cost !== null) this.#cost = (this.#cost ?? 0) + cost;
-    this.#finish(agent, { ok: end.error === null, tokens, cost, ...end });
-    const answer: Omit<CallAnswer, 'id'> =
-      end.error === null ? { text: end.answer, errorName: null } : { text: end.error, errorName: 'AgentError' };
-    caller.answer({ id: call.id, ...answer });
+    if (end.error === null) caller.answer({ id: call.id, text: end.answer, error: null });
+    else caller.answer({ id: call.id, text: end.error, error: { name: 'AgentError', final: false } });
     this.#admit();
   }
 
-  #finish(agent: RunningAgent, end: AgentEnd & { ok: boolean; tokens: number; cost: number | null }): void {
+  #finish(agent: RunningAgent, end: AgentEnd): void {
     this.#running.delete(agent);
-    agent.caller.allowance.agentFinished();
-    const duration = Math.max(0, Math.round(this.#options.clock.monotonic() - agent.startedAt));
-    const finished = { type: 'agent_finished', agent: agent.number, ...end, duration_ms: duration } as const;
-    this.#options.emit(finished, agent.caller);
-    this.#options.waves.finished(end.tokens);
+    const { caller, number, tokens, cost, startedAt } = agent;
+    caller.allowance.agentFinished();
+    const duration = Math.max(0, Math.round(this.#options.clock.monotonic() - startedAt));
+    const ok = end.error === null;
+    this.#options.emit(
+      { type: 'agent_finished', agent: number, ok, tokens, cost, ...end, duration_ms: duration },
+      caller,
+    );
+    this.#options.waves.finished(tokens);
     this.#options.onChange();
   }
 }

@@ -13,16 +13,18 @@ export interface AllowanceLimits {
   readonly agents: number;
   readonly toolCalls: number;
   readonly graphCalls: number;
+  /** Waits of `retry`. */
+  readonly retries: number;
 }
 
-type Counted = 'agents' | 'toolCalls' | 'graphCalls';
+type Counted = 'agents' | 'toolCalls' | 'graphCalls' | 'retries';
 
 export class Allowance {
   /** Token ceiling of this Graph: the lower of its own and of what its caller had left when it began. Null for none. */
   readonly total: number | null;
   readonly #limits: AllowanceLimits;
   readonly #caller: Allowance | null;
-  readonly #taken: Record<Counted, number> = { agents: 0, toolCalls: 0, graphCalls: 0 };
+  readonly #taken: Record<Counted, number> = { agents: 0, toolCalls: 0, graphCalls: 0, retries: 0 };
   #spent = 0;
   #running = 0;
 

@@ -6,12 +6,26 @@
 import type { GraphEvent } from '../run-events.ts';
 import type { Allowance } from './allowance.ts';
 
-/** How a call ended; `errorName` is the name of the error that the Graph gets, null for an answer. */
-export interface CallAnswer {
-  readonly id: number;
-  /** The answer, or what went wrong. JSON text where the call gives a value. */
+/** How a call ended. */
+export type CallAnswer = { readonly id: number } & (CallValue | CallError);
+
+interface CallValue {
+  /** JSON text where the call gives a value. */
   readonly text: string;
-  readonly errorName: string | null;
+  readonly error: null;
+}
+
+interface CallError {
+  /** What went wrong. */
+  readonly text: string;
+  readonly error: CallErrorKind;
+}
+
+export interface CallErrorKind {
+  /** The name of the error that the Graph gets. */
+  readonly name: string;
+  /** The same call would be refused again: `retry` gives up. */
+  readonly final: boolean;
 }
 
 export interface Caller {

@@ -19,7 +19,12 @@ const LABEL_CHARS = 200;
 
 export type FrameEnd =
   | { readonly resultJson: string; readonly error: null }
-  | { readonly resultJson: null; readonly error: string };
+  | {
+      readonly resultJson: null;
+      readonly error: string;
+      /** It would fail again, as far as the Graph can know. */
+      readonly final: boolean;
+    };
 
 export interface FramePlace {
   /** In the run; null for the outermost. */
@@ -165,7 +170,7 @@ export class GraphFrame implements Caller {
         this.#end({ resultJson: message.json, error: null });
         return;
       case 'failed':
-        this.#fail(message.reason);
+        this.#fail(message.reason, message.final);
         return;
     }
   }
@@ -174,8 +179,9 @@ export class GraphFrame implements Caller {
     return this.#caller === null ? 'the run' : 'the Graph';
   }
 
-  #fail(reason: string): void {
-    this.#end({ resultJson: null, error: cleanText(reason, ERROR_CHARS) || 'the Graph failed without a reason' });
+  #fail(reason: string, final = false): void {
+    const error = cleanText(reason, ERROR_CHARS) || 'the Graph failed without a reason';
+    this.#end({ resultJson: null, error, final });
   }
 
   #end(end: FrameEnd): void {

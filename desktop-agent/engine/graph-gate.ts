@@ -40,8 +40,6 @@ interface RunningGraph extends WaitingGraph {
   readonly startedAt: number;
 }
 
-class GraphRefused extends Error {}
-
 export class GraphGate {
   readonly #options: GraphGateOptions;
   #waiting: WaitingGraph[] = [];
@@ -108,21 +106,20 @@ export class GraphGate {
   /** Throws with the reason when this Graph may not be called from here. */
   #admissible(found: ShelvedGraph | null, call: GraphCall, caller: GraphFrame): Program {
     if (found === null) {
-      throw new GraphRefused(`there is no Graph "${call.reference}" on this desktop, or more than one with that name`);
+      throw new Error(`there is no Graph "${call.reference}" on this desktop, or more than one with that name`);
     }
     const path = [...caller.path, found.slug].join(' → ');
-    if (caller.path.includes(found.slug))
-      throw new GraphRefused(`Graphs must not call each other in a circle: ${path}`);
+    if (caller.path.includes(found.slug)) throw new Error(`Graphs must not call each other in a circle: ${path}`);
     const { graphDepth, sourceChars } = this.#options.fleet.limits;
     if (caller.path.length >= graphDepth) {
-      throw new GraphRefused(`Graphs may call each other ${graphDepth} deep, the first included: ${path}`);
+      throw new Error(`Graphs may call each other ${graphDepth} deep, the first included: ${path}`);
     }
     return readProgram(found, call.args, sourceChars);
   }
 
   #refuse(call: GraphCall, caller: GraphFrame, [errorName, reason]: readonly [string, string]): void {
     this.#options.fleet.emit({ type: 'graph_refused', slug: call.reference, reason }, caller);
-    caller.answer({ id: call.id, text: reason, errorName });
+    caller.answer({ id: call.id, text: reason, error: { name: errorName, final: true } });
   }
 
   #admit(): void {
@@ -153,12 +150,13 @@ export class GraphGate {
     if (this.#running.has(graph)) frame.begin();
   }
 
-  #settle(graph: RunningGraph, { resultJson, error }: FrameEnd): void {
+  #settle(graph: RunningGraph, end: FrameEnd): void {
     if (!this.#running.delete(graph)) return;
     const { call, caller, program } = graph;
-    this.#tellEnd(graph, error);
-    if (error === null) caller.answer({ id: call.id, text: resultJson, errorName: null });
-    else caller.answer({ id: call.id, text: `${program.slug}: ${error}`, errorName: 'GraphError' });
+    const { id } = call;
+    this.#tellEnd(graph, end.error);
+    if (end.error === null) caller.answer({ id, text: end.resultJson, error: null });
+    else caller.answer({ id, text: `${program.slug}: ${end.error}`, error: { name: 'GraphError', final: end.final } });
     this.#admit();
   }
 

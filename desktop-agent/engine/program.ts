@@ -50,5 +50,6 @@ export function limitsOf({ graph }: Program, owner: EngineLimits, isCalled: bool
     agents: lower(wanted.agents, owner.agentsPerRun),
     toolCalls: lower(wanted.tool_calls, owner.toolCallsPerRun),
     graphCalls: lower(wanted.graph_calls, owner.graphCallsPerRun),
+    retries: owner.retriesPerRun,
   };
 }

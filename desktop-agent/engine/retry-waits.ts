@@ -38,9 +38,15 @@ export class RetryWaits {
 
   request({ id, attempt, attempts, waitMs, error }: RetryWait, caller: Caller): void {
     const { clock, emit, onChange } = this.#options;
+    const limit = caller.allowance.take('retries');
+    if (limit !== null) {
+      const text = `a run can wait for ${limit} retries and no more`;
+      caller.answer({ id, text, error: { name: 'RetryLimitExceeded', final: true } });
+      return;
+    }
     const timer = clock.after(waitMs, () => {
       this.#waits.delete(timer);
-      caller.answer({ id, text: '', errorName: null });
+      caller.answer({ id, text: '', error: null });
       onChange();
     });
     this.#waits.set(timer, caller);

@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { isContainer, isDeeperThan } from '../../protocol/json-text.ts';
+import type { CallErrorKind } from './caller.ts';
 import type { EngineLimits } from './engine-limits.ts';
 
 /** The limits that are enforced inside the worker; given when it is made. */
@@ -61,9 +62,9 @@ export interface SandboxStart {
 export interface SandboxAnswer {
   readonly type: 'answer';
   readonly id: number;
-  /** The answer, or what went wrong when `errorName` is set. */
+  /** The answer, or what went wrong when there is an error. */
   readonly text: string;
-  readonly errorName: string | null;
+  readonly error: CallErrorKind | null;
   readonly budget: BudgetState;
 }
 
@@ -145,7 +146,8 @@ export function fromSandboxSchema(limits: SandboxLimits) {
     z.strictObject({ type: z.literal('log'), text: z.string() }),
     z.strictObject({ type: z.literal('phase'), text: z.string() }),
     z.strictObject({ type: z.literal('returned'), json: z.string().max(limits.resultChars) }),
-    z.strictObject({ type: z.literal('failed'), reason: z.string() }),
+    /** `final`: it would fail again, as far as the Graph can know. */
+    z.strictObject({ type: z.literal('failed'), reason: z.string(), final: z.boolean() }),
   ]);
 }
 

@@ -99,7 +99,7 @@ export class ToolGate {
 
   #refuse(call: WaitingCall, errorName: 'ToolRefused' | 'ToolLimitExceeded', reason: string): void {
     this.#options.emit({ type: 'tool_refused', call: call.number, tool: call.tool, reason }, call.caller);
-    call.caller.answer({ id: call.id, text: reason, errorName });
+    call.caller.answer({ id: call.id, text: reason, error: { name: errorName, final: true } });
   }
 
   #start(waiting: WaitingCall): void {
@@ -109,6 +109,8 @@ export class ToolGate {
     const { number, tool, input, caller } = call;
     this.#options.emit({ type: 'tool_started', call: number, tool, input }, caller);
     this.#options.onChange();
+    // Ended by who heard of its start.
+    if (!this.#running.has(call)) return;
     this.#calls.set(
       call,
       this.#call(call).finally(() => this.#calls.delete(call)),
@@ -128,7 +130,7 @@ export class ToolGate {
     }
     if (!this.#running.has(call)) return;
     this.#finish(call, { ok: true, output, error: null });
-    call.caller.answer({ id: call.id, text: json, errorName: null });
+    call.caller.answer({ id: call.id, text: json, error: null });
     this.#admit();
   }
 
@@ -167,7 +169,7 @@ export class ToolGate {
     } else {
       const reason = cleanText(error, ERROR_CHARS) || 'the tool failed without a reason';
       this.#finish(call, { ok: false, output: null, error: reason });
-      call.caller.answer({ id: call.id, text: reason, errorName: 'ToolError' });
+      call.caller.answer({ id: call.id, text: reason, error: { name: 'ToolError', final: false } });
     }
     this.#admit();
   }

@@ -208,7 +208,7 @@ t.test('messages of another shape than the agreed one are not accepted from a wo
     called,
     retry,
     { type: 'returned', json: '1' },
-    { type: 'failed', reason: '' },
+    { type: 'failed', reason: '', final: false },
     { type: 'ready' },
   ]) {
     t.ok(schema.safeParse(good).success, JSON.stringify(good));

@@ -17,9 +17,10 @@ export interface GuestBudget {
 
 export interface GuestAnswer extends GuestBudget {
   readonly id: number;
+  readonly text: string;
   /** '' for an answer. */
   readonly errorName: string;
-  readonly text: string;
+  readonly final: boolean;
 }
 
 export interface GuestCalls {
@@ -54,14 +55,18 @@ export function makeCalls(send: GuestSend, budget: GuestBudget, errors: GuestErr
     });
   }
 
-  function settle({ id, errorName, text, spent, remaining }: GuestAnswer): void {
+  function settle({ id, text, errorName, final, spent, remaining }: GuestAnswer): void {
     budget.spent = spent;
     budget.remaining = remaining;
     const call = open[id];
     if (call === undefined) return;
     delete open[id];
-    if (errorName === '') call.resolve(call.read(text));
-    else call.reject(errors.named(call.error, errorName, text));
+    if (errorName === '') {
+      call.resolve(call.read(text));
+      return;
+    }
+    const error = errors.named(call.error, errorName, text);
+    call.reject(final ? errors.final(error) : error);
   }
 
   return { budget, ask, settle };

@@ -17,15 +17,6 @@ export interface GuestErrors {
 
 export function makeErrors(): GuestErrors {
   const finals = new WeakSet<object>();
-  const finalNames = [
-    'BudgetExceeded',
-    'AgentLimitExceeded',
-    'ToolRefused',
-    'ToolLimitExceeded',
-    'GraphRefused',
-    'GraphLimitExceeded',
-    'RetryLimitExceeded',
-  ];
 
   function named(error: Error, name: string, message: string): Error {
     Object.defineProperty(error, 'name', { value: name, configurable: true });
@@ -39,8 +30,7 @@ export function makeErrors(): GuestErrors {
   }
 
   function isFinal(error: unknown): boolean {
-    if (typeof error !== 'object' || error === null) return false;
-    return finals.has(error) || ('name' in error && finalNames.includes(String(error.name)));
+    return typeof error === 'object' && error !== null && finals.has(error);
   }
 
   return { named, misuse: (message) => final(new TypeError(message)), final, isFinal };

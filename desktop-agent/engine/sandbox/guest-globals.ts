@@ -75,7 +75,7 @@ export function installGlobals({ send, toJson, describe, setup, ...parts }: Glob
     try {
       send('returned', toJson(await main(), 'result'));
     } catch (thrown) {
-      send('threw', describe(thrown, setup.fileName));
+      send('threw', describe(thrown, setup.fileName), errors.isFinal(thrown) ? 'final' : '');
     }
   }
 

@@ -58,7 +58,12 @@ export function makeRetry({ calls, errors, describe, setup }: RetryParts): Guest
         if (attempt >= attempts || errors.isFinal(error)) throw error;
         const waitMs = Math.min(backoffMs * 2 ** (attempt - 1), setup.retryWaitMs);
         const texts = [String(attempt), String(attempts), String(waitMs), describe(error, setup.fileName)];
-        await calls.ask('retry', texts, () => undefined);
+        await calls
+          .ask('retry', texts, () => undefined)
+          .catch((refusal) => {
+            refusal.cause = error;
+            throw refusal;
+          });
       }
     }
   }

@@ -120,7 +120,7 @@ export class GuestVm {
     const budget = { spent: 0, remaining: null };
     const setup = { argsJson: '{}', argumentsSchema: null, budgetTotal: null, budget };
     guest.receive({ type: 'start', fileName: 'rehearsal', body, ...setup });
-    guest.receive({ type: 'answer', id: 1, text: '!', errorName: null, budget });
+    guest.receive({ type: 'answer', id: 1, text: '!', error: null, budget });
     guest.#vm.dispose();
   }
 
@@ -164,7 +164,7 @@ export class GuestVm {
   /** Here and not on the host thread, since a schema may be made to take for ever. */
   #argumentsFit({ argumentsSchema, argsJson }: SandboxStart): boolean {
     const problems = argumentsSchema === null ? [] : valueProblems(argumentsSchema, JSON.parse(argsJson), 'arguments');
-    if (problems.length > 0) this.#fail(`${problems.join('; ')}. Nothing was started.`);
+    if (problems.length > 0) this.#fail(`${problems.join('; ')}. Nothing was started.`, true);
     return problems.length === 0;
   }
 
@@ -176,8 +176,9 @@ export class GuestVm {
     const given = vm.newObject();
     const fields = {
       id: vm.newNumber(answer.id),
-      errorName: vm.newString(answer.errorName ?? ''),
       text: vm.newString(answer.text),
+      errorName: vm.newString(answer.error?.name ?? ''),
+      final: answer.error?.final ? vm.true : vm.false,
       spent: vm.newNumber(answer.budget.spent),
       remaining: vm.newNumber(answer.budget.remaining ?? Number.POSITIVE_INFINITY),
     };
@@ -202,7 +203,7 @@ export class GuestVm {
       this.#post(opened.message);
     } else if (kind === 'log' || kind === 'phase') this.#show(kind, first);
     else if (kind === 'returned') this.#return(first);
-    else if (kind === 'threw') this.#fail(first);
+    else if (kind === 'threw') this.#fail(first, rest[0] === 'final');
     return '';
   }
 
@@ -222,10 +223,10 @@ export class GuestVm {
     this.#post({ type: 'returned', json });
   }
 
-  #fail(reason: string): void {
+  #fail(reason: string, final = false): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#post({ type: 'failed', reason: cleanText(reason, ERROR_CHARS) });
+    this.#post({ type: 'failed', reason: cleanText(reason, ERROR_CHARS), final });
   }
 
   /** Asked by the interpreter every few thousand steps. A Graph cannot catch the stop. */
