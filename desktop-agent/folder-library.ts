@@ -12,6 +12,7 @@ import type { ArgumentsSchema } from '../protocol/arguments-schema.ts';
 import { graphSessionId } from '../protocol/ids.ts';
 import type { Ports, StateStore, StoreChange, Timer } from '../protocol/ports.ts';
 import { cleanText } from '../protocol/text.ts';
+import { slugOf } from './engine/graph-meta.ts';
 import { parseGraph } from './engine/graph-source.ts';
 import type { GraphLibrary, LoadedGraph, LocalSession } from './graph-library.ts';
 import type { DesktopTables, SessionRow } from './rows.ts';
@@ -205,16 +206,6 @@ function describe(
       problem: cleanText(error instanceof Error ? error.message : error, 500),
     };
   }
-}
-
-/** What a file is called where its meta does not say. */
-export function slugOf(stem: string): string {
-  const slug = stem
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .slice(0, 64);
-  return slug || 'graph';
 }
 
 function localSession(row: SessionRow, problem: string | null): LocalSession {

@@ -9,6 +9,7 @@ import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 import { z } from 'zod';
 import { isContainer, isDeeperThan } from './json-text.ts';
 import { ARGUMENTS_SCHEMA_CHARS, JSON_DEPTH } from './limits.ts';
+import { weightProblem } from './schema-weight.ts';
 
 /** In JSON text these two are always escaped; a backslash of the text itself comes in pairs. */
 const UNCLEAN = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i;
@@ -30,15 +31,24 @@ const WRAPPERS: ReadonlySet<string> = new Set([
 
 /** Why this cannot be the schema of a Graph's arguments; null when it can. */
 export function schemaProblem(schema: unknown): string | null {
+  const isObject = isContainer(schema) && (schema as ArgumentsSchema).type === 'object';
+  if (isContainer(schema) && !Array.isArray(schema) && !isObject) {
+    return 'must have `type: "object"`, since arguments are an object';
+  }
+  return jsonSchemaProblem(schema, ARGUMENTS_SCHEMA_CHARS);
+}
+
+/** Why this cannot be a schema at all, with at most so many characters of JSON; null when it can. */
+export function jsonSchemaProblem(schema: unknown, maxChars: number): string | null {
   if (!isContainer(schema) || Array.isArray(schema)) return 'must be a JSON Schema: an object';
-  if ((schema as ArgumentsSchema).type !== 'object') return 'must have `type: "object"`, since arguments are an object';
   if (isDeeperThan(schema, JSON_DEPTH)) return `is nested deeper than ${JSON_DEPTH} levels`;
   const json = JSON.stringify(schema);
   const { length } = json;
   if (UNCLEAN.test(json)) return 'holds a lone surrogate or a NUL character';
-  if (length > ARGUMENTS_SCHEMA_CHARS)
-    return `has ${length} characters of JSON, and may have ${ARGUMENTS_SCHEMA_CHARS}`;
-  return patternProblem(schema) ?? referenceProblem(schema as ArgumentsSchema);
+  if (length > maxChars) return `has ${length} characters of JSON, and may have ${maxChars}`;
+  return (
+    patternProblem(schema) ?? foreignProblem(json) ?? weightProblem(schema) ?? brokenProblem(schema as ArgumentsSchema)
+  );
 }
 
 export const argumentsSchemaSchema = z
@@ -51,19 +61,30 @@ export const argumentsSchemaSchema = z
 
 /** What is wrong with these arguments, each with its path; empty when they fit. */
 export function argumentProblems(schema: ArgumentsSchema, args: unknown): string[] {
-  const { valid, errors } = new Validator(schema as Schema, DRAFT, false).validate(args);
-  if (valid) return [];
-  const leaves = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
-  return [...new Set((leaves.length > 0 ? leaves : errors).map(describe))].slice(0, PROBLEMS_SHOWN);
+  return valueProblems(schema, args, 'arguments');
 }
 
-function describe({ instanceLocation, error }: OutputUnit): string {
+/** What is wrong with this value, which is called `name` in the paths; empty when it fits. */
+export function valueProblems(schema: ArgumentsSchema, value: unknown, name: string): string[] {
+  let errors: OutputUnit[];
+  try {
+    errors = new Validator(schema as Schema, DRAFT, false).validate(value).errors;
+  } catch (error) {
+    // A keyword with a value that it cannot have is found when it is met.
+    return [`${name}: cannot be checked, the schema is broken: ${messageOf(error)}`];
+  }
+  const leaves = errors.filter(({ keyword }) => !WRAPPERS.has(keyword));
+  const told = (leaves.length > 0 ? leaves : errors).map((unit) => describe(unit, name));
+  return [...new Set(told)].slice(0, PROBLEMS_SHOWN);
+}
+
+function describe({ instanceLocation, error }: OutputUnit, name: string): string {
   const path = instanceLocation
     .replace(/^#\/?/, '')
     .split('/')
     .filter((part) => part !== '')
     .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
-  return `${['arguments', ...path].join('.')}: ${error}`;
+  return `${[name, ...path].join('.')}: ${error}`;
 }
 
 /** Patterns are compiled when they are met, and one that is none would then end the check of everything. */
@@ -93,13 +114,21 @@ function isPattern(pattern: string): boolean {
 }
 
 /** A reference to somewhere else is never fetched. */
-function referenceProblem(schema: ArgumentsSchema): string | null {
-  const references = JSON.stringify(schema).match(/"\$ref":"(?!#)[^"]*"/);
-  if (references !== null) return `refers to another document (${references[0]}); a schema stands for itself`;
+function foreignProblem(json: string): string | null {
+  const references = json.match(/"\$ref":"(?!#)[^"]*"/);
+  return references && `refers to another document (${references[0]}); a schema stands for itself`;
+}
+
+/** A keyword with a value that it cannot have ends each check. */
+function brokenProblem(schema: ArgumentsSchema): string | null {
   try {
     new Validator(schema as Schema, DRAFT, false).validate({});
     return null;
   } catch (error) {
-    return `cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+    return `cannot be used: ${messageOf(error)}`;
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

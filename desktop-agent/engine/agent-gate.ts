@@ -1,50 +1,40 @@
 /**
- * Who may start: the agents of one run, their budget and their concurrency.
+ * Who may start: the agents of one run, of all its Graphs, in the order in which they were asked for.
  *
- * Owns the admission of agents and what they used. It does not know the sandbox: calls come in by `request`, answers
- * go out by `answer`.
+ * Owns the admission of agents and what they cost. It does not know the sandbox: calls come in by `request`, answers go
+ * out by the caller's `answer`.
  *
  * Budget: the ceiling is checked at the moment an agent would start, whether it had to wait or not. When what was spent
  * has reached the ceiling the agent is refused; what runs finishes, even above it.
- *
- * Waves: the agents that a Graph asks for without waiting in between are one wave, and so is all that it asks for
- * before each agent of that wave has ended. A `parallel` of ten agents is one wave, whatever the concurrency and however
- * quick the answers are.
  */
 import { ERROR_CHARS } from '../../protocol/limits.ts';
 import type { Clock } from '../../protocol/ports.ts';
 import { cleanText } from '../../protocol/text.ts';
-import type { GraphEvent } from '../run-events.ts';
-import { AgentFailure, type AgentProvider, type AgentReply } from './agent-provider.ts';
+import { AgentFailure, type AgentProvider, type AgentReply, type AgentRequest } from './agent-provider.ts';
+import { type Caller, type Emit, GRAPH_ENDED } from './caller.ts';
+import type { Waves } from './waves.ts';
 
 export interface AgentCall {
+  /** In its Graph. */
   readonly id: number;
   /** Calls with the same number were made together, without waiting in between. */
   readonly slice: number;
   readonly prompt: string;
   readonly label: string;
   readonly model: string | null;
-}
-
-/** How a call ended; `errorName` is the name of the error that the Graph gets, null for an answer. */
-export interface AgentAnswer {
-  readonly id: number;
-  readonly text: string;
-  readonly errorName: 'AgentError' | 'BudgetExceeded' | null;
-  readonly spent: number;
+  /** JSON Schema of the answer; null for text. */
+  readonly schema: Readonly<Record<string, unknown>> | null;
 }
 
 export interface AgentGateOptions {
   readonly provider: AgentProvider;
   readonly clock: Clock;
   readonly runId: string;
-  /** Agents at the same time. */
-  readonly concurrency: number;
-  /** Token ceiling; null for none. */
-  readonly total: number | null;
   readonly answerChars: number;
-  readonly emit: (event: GraphEvent) => void;
-  readonly answer: (answer: AgentAnswer) => void;
+  readonly waves: Waves;
+  readonly emit: Emit;
+  /** An agent has started or finished. */
+  readonly onChange: () => void;
 }
 
 /** What a call used up; `costUsd` in US dollars, when the provider says so. */
@@ -55,32 +45,31 @@ interface Paid {
 
 type AgentEnd = { readonly answer: string; readonly error: null } | { readonly answer: null; readonly error: string };
 
-const RUN_ENDED = 'the run has ended';
-
-interface RunningAgent {
+interface WaitingAgent {
   readonly call: AgentCall;
+  readonly caller: Caller;
+  /** In the run. */
+  readonly number: number;
+}
+
+interface RunningAgent extends WaitingAgent {
   readonly abort: AbortController;
   readonly startedAt: number;
+  /** What it used up, as far as the provider has said. */
+  tokens: number;
+  cost: number | null;
 }
 
 export class AgentGate {
   readonly #options: AgentGateOptions;
-  readonly #waiting: AgentCall[] = [];
-  readonly #running = new Map<number, RunningAgent>();
-  readonly #asks = new Set<Promise<void>>();
-  #closed = false;
-  #wave = 0;
-  #waveSlice = -1;
-  #spent = 0;
+  #waiting: WaitingAgent[] = [];
+  readonly #running = new Set<RunningAgent>();
+  readonly #asks = new Map<RunningAgent, Promise<void>>();
+  #asked = 0;
   #cost: number | null = null;
 
   constructor(options: AgentGateOptions) {
     this.#options = options;
-  }
-
-  /** Tokens of all agents that finished. */
-  get spent(): number {
-    return this.#spent;
   }
 
   /** US dollars; null when no provider said what its call cost. */
@@ -88,72 +77,113 @@ export class AgentGate {
     return this.#cost;
   }
 
-  request(call: AgentCall): void {
-    if (this.#closed) return;
-    const nothingOpen = this.#running.size === 0 && this.#waiting.length === 0;
-    if (nothingOpen && call.slice !== this.#waveSlice) this.#wave += 1;
-    this.#waveSlice = call.slice;
-    this.#waiting.push({ ...call, label: call.label === '' ? `agent ${call.id}` : call.label });
+  get running(): number {
+    return this.#running.size;
+  }
+
+  get busy(): boolean {
+    return this.#running.size > 0 || this.#waiting.length > 0;
+  }
+
+  request(call: AgentCall, caller: Caller): void {
+    this.#asked += 1;
+    const label = call.label === '' ? `agent ${this.#asked}` : call.label;
+    const agent = { call: { ...call, label }, caller, number: this.#asked };
+    const limit = caller.allowance.take('agents');
+    if (limit === null) this.#waiting.push(agent);
+    else this.#refuse(agent, 'AgentLimitExceeded', `a run can ask ${limit} agents and no more`);
     this.#admit();
   }
 
-  /** Refuses what waits and aborts what runs. Resolves when each provider has let go; it never rejects. */
-  async close(): Promise<void> {
-    if (!this.#closed) {
-      this.#closed = true;
-      this.#waiting.length = 0;
-      for (const agent of [...this.#running.values()]) {
-        this.#finish(agent, { ok: false, tokens: 0, cost: null, answer: null, error: RUN_ENDED });
-        agent.abort.abort(new Error(RUN_ENDED));
-      }
+  /** Refuses what this Graph waits for and aborts what it runs. Resolves when each provider has let go; never rejects. */
+  async close(caller: Caller): Promise<void> {
+    this.#waiting = this.#waiting.filter((agent) => agent.caller !== caller);
+    const asks: (Promise<void> | undefined)[] = [];
+    for (const agent of this.#running) {
+      if (agent.caller !== caller) continue;
+      asks.push(this.#asks.get(agent));
+      this.#finish(agent, { answer: null, error: GRAPH_ENDED });
+      agent.abort.abort(new Error(GRAPH_ENDED));
     }
-    await Promise.all(this.#asks);
+    this.#admit();
+    await Promise.all(asks);
   }
 
   #admit(): void {
-    while (!this.#closed && this.#running.size < this.#options.concurrency) {
-      const call = this.#waiting.shift();
-      if (call === undefined) return;
-      if (this.#budgetIsSpent()) this.#refuse(call);
-      else this.#start(call);
+    for (let agent = this.#next(); agent !== undefined; agent = this.#next()) {
+      const spent = agent.caller.allowance.exhausted();
+      if (spent === null) this.#start(agent);
+      else this.#refuse(agent, 'BudgetExceeded', `the budget of ${spent.total} tokens is spent (${spent.spent} used)`);
     }
+    this.#options.waves.look();
   }
 
-  #budgetIsSpent(): boolean {
-    return this.#options.total !== null && this.#spent >= this.#options.total;
+  /** In the order of asking, but past those whose Graph has no room. */
+  #next(): WaitingAgent | undefined {
+    const index = this.#waiting.findIndex(({ caller }) => caller.allowance.hasRoom());
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
   }
 
-  #refuse(call: AgentCall): void {
-    const reason = `the budget of ${this.#options.total} tokens is spent (${this.#spent} used): ${call.label} was not started`;
-    this.#options.emit({ type: 'agent_refused', label: call.label, reason });
-    this.#options.answer({ id: call.id, text: reason, errorName: 'BudgetExceeded', spent: this.#spent });
+  #refuse({ call, caller }: WaitingAgent, errorName: string, why: string): void {
+    const reason = `${why}: ${call.label} was not started`;
+    this.#options.emit({ type: 'agent_refused', label: call.label, reason }, caller);
+    caller.answer({ id: call.id, text: reason, error: { name: errorName, final: true } });
   }
 
-  #start(call: AgentCall): void {
-    const agent = { call, abort: new AbortController(), startedAt: this.#options.clock.monotonic() };
-    this.#running.set(call.id, agent);
-    const { id, label, model, prompt } = call;
-    this.#options.emit({ type: 'agent_started', agent: id, label, wave: this.#wave, model, prompt });
-    const ask = this.#ask(agent).finally(() => this.#asks.delete(ask));
-    this.#asks.add(ask);
+  #start(waiting: WaitingAgent): void {
+    const { call, caller, number } = waiting;
+    const startedAt = this.#options.clock.monotonic();
+    const agent: RunningAgent = { ...waiting, abort: new AbortController(), startedAt, tokens: 0, cost: null };
+    this.#running.add(agent);
+    caller.allowance.agentStarted();
+    const wave = this.#options.waves.started(caller, call.slice);
+    const { label, model, prompt, schema } = call;
+    const started = { type: 'agent_started', agent: number, label, wave, model, prompt } as const;
+    this.#options.emit(schema === null ? started : { ...started, schema }, caller);
+    this.#options.onChange();
+    // Ended by who heard of its start.
+    if (!this.#running.has(agent)) return;
+    this.#asks.set(
+      agent,
+      this.#ask(agent).finally(() => this.#asks.delete(agent)),
+    );
   }
 
   /** Never rejects: a provider's failure is an answer. */
   async #ask(agent: RunningAgent): Promise<void> {
-    const { call, abort } = agent;
-    let reply: AgentReply;
     try {
-      const { prompt, label, model } = call;
-      const request = { prompt: prompt.toWellFormed(), label, signal: abort.signal, runId: this.#options.runId };
-      reply = this.#checked(await this.#options.provider.ask(model === null ? request : { ...request, model }));
+      const reply = this.#checked(await this.#options.provider.ask(this.#requestOf(agent)));
+      this.#pay(agent, reply);
+      await this.#refuseMisfit(agent, reply.text);
+      this.#settle(agent, { answer: reply.text, error: null });
     } catch (error) {
-      this.#settle(agent, error instanceof AgentFailure ? error : { tokens: 0 }, {
-        answer: null,
-        error: cleanText(error, ERROR_CHARS) || 'the agent failed without a reason',
-      });
-      return;
+      if (error instanceof AgentFailure) this.#pay(agent, error);
+      const reason = cleanText(error, ERROR_CHARS) || 'the agent failed without a reason';
+      this.#settle(agent, { answer: null, error: reason });
     }
-    this.#settle(agent, reply, { answer: reply.text, error: null });
+  }
+
+  /** As soon as it is known: what happens to the answer changes nothing of its price. */
+  #pay(agent: RunningAgent, { tokens, costUsd }: Paid): void {
+    if (!this.#running.has(agent)) return;
+    agent.tokens = Number.isFinite(tokens) && tokens >= 0 ? Math.ceil(tokens) : 0;
+    agent.caller.allowance.spend(agent.tokens);
+    if (costUsd === undefined || !Number.isFinite(costUsd) || costUsd < 0) return;
+    agent.cost = costUsd;
+    this.#cost = (this.#cost ?? 0) + costUsd;
+  }
+
+  #requestOf({ call, caller, abort }: RunningAgent): AgentRequest {
+    const { prompt, label, model, schema, id } = call;
+    const problemOf = (answer: string): Promise<string | null> => caller.check(id, answer);
+    return {
+      prompt: prompt.toWellFormed(),
+      label,
+      signal: abort.signal,
+      runId: this.#options.runId,
+      ...(model === null ? {} : { model }),
+      ...(schema === null ? {} : { schema, problemOf }),
+    };
   }
 
   /** A provider is the owner's, and may still be wrong: what it says goes into sums and into the Graph. */
@@ -165,24 +195,32 @@ export class AgentGate {
     return reply;
   }
 
-  #settle(agent: RunningAgent, paid: Paid, end: AgentEnd): void {
-    if (this.#closed) return;
-    const tokens = Math.ceil(paid.tokens);
-    this.#spent += tokens;
-    const said = paid.costUsd;
-    const cost = said !== undefined && Number.isFinite(said) && said >= 0 ? said : null;
-    if (cost !== null) this.#cost = (this.#cost ?? 0) + cost;
-    this.#finish(agent, { ok: end.error === null, tokens, cost, ...end });
-    const { id } = agent.call;
-    const spent = this.#spent;
-    if (end.error === null) this.#options.answer({ id, text: end.answer, errorName: null, spent });
-    else this.#options.answer({ id, text: end.error, errorName: 'AgentError', spent });
+  async #refuseMisfit({ call, caller, abort }: RunningAgent, text: string): Promise<void> {
+    if (call.schema === null || abort.signal.aborted) return;
+    const problem = await caller.check(call.id, text);
+    if (problem !== null) throw new Error(`the answer does not fit the schema: ${problem}`);
+  }
+
+  #settle(agent: RunningAgent, end: AgentEnd): void {
+    if (!this.#running.has(agent)) return;
+    this.#finish(agent, end);
+    const { caller, call } = agent;
+    if (end.error === null) caller.answer({ id: call.id, text: end.answer, error: null });
+    else caller.answer({ id: call.id, text: end.error, error: { name: 'AgentError', final: false } });
     this.#admit();
   }
 
-  #finish(agent: RunningAgent, end: AgentEnd & { ok: boolean; tokens: number; cost: number | null }): void {
-    this.#running.delete(agent.call.id);
-    const duration = Math.max(0, Math.round(this.#options.clock.monotonic() - agent.startedAt));
-    this.#options.emit({ type: 'agent_finished', agent: agent.call.id, ...end, duration_ms: duration });
+  #finish(agent: RunningAgent, end: AgentEnd): void {
+    this.#running.delete(agent);
+    const { caller, number, tokens, cost, startedAt } = agent;
+    caller.allowance.agentFinished();
+    const duration = Math.max(0, Math.round(this.#options.clock.monotonic() - startedAt));
+    const ok = end.error === null;
+    this.#options.emit(
+      { type: 'agent_finished', agent: number, ok, tokens, cost, ...end, duration_ms: duration },
+      caller,
+    );
+    this.#options.waves.finished(tokens);
+    this.#options.onChange();
   }
 }

@@ -13,6 +13,11 @@ export interface AgentRequest {
   readonly model?: string;
   /** JSON Schema of the answer that is wanted; without it, the answer is text. */
   readonly schema?: Readonly<Record<string, unknown>>;
+  /**
+   * What is wrong with an answer for the schema; null when it fits. It is checked in the Graph's own worker, since a
+   * schema that a Graph has made may take for ever: a provider must not check on this thread. There with `schema`.
+   */
+  readonly problemOf?: (answer: string) => Promise<string | null>;
   /** Aborted when the answer is not wanted any more. The provider then stops its work and rejects. */
   readonly signal: AbortSignal;
   /** The run's id, as in `fleet_started`. */

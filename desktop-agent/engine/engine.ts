@@ -9,11 +9,17 @@ import type { Engine, GraphRun, RunningGraph } from '../ports.ts';
 import type { AgentProvider } from './agent-provider.ts';
 import { DEFAULT_ENGINE_LIMITS, type EngineLimits } from './engine-limits.ts';
 import { GraphExecution } from './graph-execution.ts';
+import { EMPTY_SHELF, type GraphShelf } from './graph-shelf.ts';
 import { SandboxPool } from './sandbox-pool.ts';
+import { NO_TOOLS, type ToolHost } from './tool-host.ts';
 
 export interface EngineOptions {
   readonly ports: Pick<Ports, 'clock' | 'ids' | 'log'>;
   readonly provider: AgentProvider;
+  /** Who calls tools. Default: there are none. */
+  readonly tools?: ToolHost;
+  /** Where the Graphs are that a Graph may call. Default: there are none. */
+  readonly graphs?: GraphShelf;
   /** What differs from {@link DEFAULT_ENGINE_LIMITS}. */
   readonly limits?: Partial<EngineLimits>;
   /** Keep one started sandbox for the next run (about 15 MB, or 20 MB when Node strips types in it). Default true. */
@@ -33,7 +39,7 @@ export interface GraphEngine extends Engine {
 }
 
 export function createEngine(options: EngineOptions): GraphEngine {
-  const { ports, provider } = options;
+  const { ports, provider, tools = NO_TOOLS, graphs = EMPTY_SHELF } = options;
   const limits = { ...DEFAULT_ENGINE_LIMITS, ...options.limits };
   const pool = new SandboxPool({ clock: ports.clock, limits, keepWarm: options.keepWarm ?? true });
   const executions = new Set<GraphExecution>();
@@ -41,7 +47,7 @@ export function createEngine(options: EngineOptions): GraphEngine {
   pool.warmUp();
 
   function start(run: GraphRun): RunningGraph {
-    const execution = new GraphExecution(run, { ports, provider, limits, pool });
+    const execution = new GraphExecution(run, { ports, provider, tools, graphs, limits, pool });
     executions.add(execution);
     void execution.done.then(() => execution.released()).then(() => executions.delete(execution));
     // Not before the caller has the handle: events come after `start` has returned.

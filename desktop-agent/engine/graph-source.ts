@@ -5,33 +5,9 @@
  * nothing and touches no file; the text comes in, a parsed Graph or one error with a place goes out.
  */
 import { type ExportNamedDeclaration, getLineInfo, type Node, type Program, parse } from 'acorn';
-import { z } from 'zod';
-import { argumentsSchemaSchema } from '../../protocol/arguments-schema.ts';
 import { cleanText } from '../../protocol/text.ts';
-import { literalValue, NotLiteralError } from './meta-literal.ts';
-
-const positiveInteger = z.number().int().positive();
-
-const metaSchema = z.object({
-  name: z.string().trim().min(1).max(200),
-  description: z.string().max(2_000).optional(),
-  slug: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'must be 1-64 lower-case letters, digits or dashes, not a dash first')
-    .optional(),
-  /** JSON Schema of the arguments. They are checked before anything starts. */
-  arguments: argumentsSchemaSchema.optional(),
-  // Strict: a misspelt limit would silently be no limit. Other keys of meta are ignored, for Graphs written elsewhere.
-  limits: z
-    .strictObject({
-      total_tokens: positiveInteger.optional(),
-      max_concurrency: positiveInteger.optional(),
-      wall_ms: positiveInteger.optional(),
-    })
-    .optional(),
-});
-
-export type GraphMeta = z.infer<typeof metaSchema>;
+import { type GraphMeta, metaSchema } from './graph-meta.ts';
+import { literalAt, literalValue, NotLiteralError } from './meta-literal.ts';
 
 export interface ParsedGraph {
   readonly meta: GraphMeta;
@@ -142,7 +118,7 @@ function readMeta(declaration: ExportNamedDeclaration, failAt: FailAt): GraphMet
   const parsed = metaSchema.safeParse(literalOrFail(() => literalValue(expression), failAt));
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((issue) => `${['meta', ...issue.path].join('.')}: ${issue.message}`);
-  return failAt(issues.join('; '), expression.start);
+  return failAt(issues.join('; '), literalAt(expression, parsed.error.issues[0]?.path ?? []).start);
 }
 
 function literalOrFail(read: () => unknown, failAt: FailAt): unknown {

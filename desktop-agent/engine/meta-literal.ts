@@ -52,6 +52,19 @@ function objectValue(node: ObjectExpression): Record<string, unknown> {
   return value;
 }
 
+/** The expression at this path of a literal, or the last one on the way that is there. */
+export function literalAt(node: Node, [key, ...rest]: readonly PropertyKey[]): Node {
+  const below = key === undefined ? undefined : childOf(node as Expression, key);
+  return below ? literalAt(below, rest) : node;
+}
+
+function childOf(node: Expression, key: PropertyKey): Node | null | undefined {
+  if (node.type === 'ArrayExpression') return node.elements[Number(key)];
+  if (node.type !== 'ObjectExpression') return undefined;
+  const property = node.properties.find((entry) => literalKey(entry) === key) as Property | undefined;
+  return property?.value;
+}
+
 function literalKey(property: Property | SpreadElement): string {
   if (property.type !== 'Property') throw new NotLiteralError('meta cannot spread another object', property);
   if (property.kind !== 'init' || property.method || property.computed || property.shorthand) {

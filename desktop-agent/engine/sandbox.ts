@@ -56,6 +56,7 @@ export class Sandbox {
   /** The start, while the worker does not listen yet. (Node keeps messages until then, Deno does not.) */
   #unsent: ToSandbox | null = null;
   #sent = 0;
+  #handled = 0;
   #watch: Timer | null = null;
   #end: Promise<void> | null = null;
 
@@ -83,6 +84,11 @@ export class Sandbox {
   /** Set once the worker is gone. */
   get brokenReason(): string | null {
     return this.#brokenReason;
+  }
+
+  /** Whether the Graph waits, and has seen all that was sent. */
+  get idle(): boolean {
+    return this.#unsent === null && this.#handled === this.#sent;
   }
 
   /** Resolves when the worker listens, or is gone. */
@@ -131,7 +137,8 @@ export class Sandbox {
       if (this.#unsent !== null) this.send(this.#unsent);
       this.#unsent = null;
     } else if (parsed.data.type === 'idle') {
-      if (parsed.data.handled === this.#sent) this.#watch?.cancel();
+      this.#handled = parsed.data.handled;
+      if (this.idle) this.#watch?.cancel();
     }
     this.#listener?.onMessage(parsed.data);
   }

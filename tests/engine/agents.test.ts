@@ -121,7 +121,7 @@ t.test('a run can ask only so many agents', async (t) => {
 });
 
 t.test('prompts that are too long, alone or together, are refused in the Graph', async (t) => {
-  const engine = testEngine(t, { limits: { promptChars: 100, waitingPromptChars: 250 } });
+  const engine = testEngine(t, { limits: { promptChars: 100, waitingChars: 250 } });
   const body =
     "const n = (e) => e.name; return [await agent('x'.repeat(101)).catch(n), (await parallel([1, 2, 3].map(() => () => agent('x'.repeat(100)).catch(n)))).map((r) => r.length)]";
   const outcome = await runGraph(engine, graph(body));

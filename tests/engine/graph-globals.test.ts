@@ -37,12 +37,14 @@ t.test('events are in order: fleet_started first, one finished last', async (t) 
     { type: 'fleet_started', run_id: /^[0-9a-f-]{36}$/ },
     { type: 'phase', title: 'One' },
     { type: 'log', message: 'a' },
+    { type: 'wave_started', wave: 1 },
     { type: 'agent_started', agent: 1, label: 'L', wave: 1 },
     { type: 'agent_finished', agent: 1, ok: true, tokens: 10 },
+    { type: 'wave_finished', wave: 1, agents: 1, tokens: 10 },
     { type: 'log', message: '{"b":1}' },
     { type: 'finished', status: 'completed' },
   ]);
-  t.equal(outcome.events.length, 7);
+  t.equal(outcome.events.length, 9);
 });
 
 t.test('agent resolves to the answer and rejects with an error that the Graph can catch', async (t) => {

@@ -11,7 +11,7 @@ const engine = testEngine(t, { provider, limits });
 
 const MEMORY = /^the Graph needed more than its 64 MiB of memory \(out of memory\)$/;
 // On a loaded machine the watch from outside may come before the interpreter's own.
-const COMPUTING = /^the Graph computed for more than 0\.4 s (without waiting for an agent|inside one built-in call)$/;
+const COMPUTING = /^the Graph computed for more than 0\.4 s (without waiting for anything|inside one built-in call)$/;
 const STACK = /^RangeError: Maximum call stack size exceeded/;
 // Enough time for a loop of 64 MiB before the CPU check says stop.
 const patient = testEngine(t, { provider, limits: { cpuSliceMs: 60_000 } });
@@ -188,16 +188,29 @@ t.test('a run that takes longer than its wall time fails, and its agent is told'
   const outcome = await runGraph(slow, graph("await agent('x')", ', limits: { wall_ms: 2_000 }'));
   t.match(outcome, { status: 'failed', error: 'the run took longer than its 2000 ms' });
   t.ok(aborted);
-  t.match(outcome.events.slice(-2), [
+  t.match(outcome.events.slice(-3), [
     { type: 'agent_finished', ok: false },
+    { type: 'wave_finished', wave: 1, agents: 1 },
     { type: 'finished', status: 'failed' },
   ]);
 });
 
 t.test('messages of another shape than the agreed one are not accepted from a worker', async (t) => {
-  const schema = fromSandboxSchema({ ...DEFAULT_ENGINE_LIMITS, resultChars: 10, promptChars: 10, agentsPerRun: 5 });
-  const agent = { type: 'agent', id: 1, slice: 1, prompt: 'p', label: '', model: null };
-  for (const good of [agent, { type: 'returned', json: '1' }, { type: 'failed', reason: '' }, { type: 'ready' }]) {
+  const schema = fromSandboxSchema({ ...DEFAULT_ENGINE_LIMITS, resultChars: 10, promptChars: 10, retryWaitMs: 5 });
+  const agent = { type: 'agent', id: 1, slice: 1, prompt: 'p', label: '', model: null, schema: null };
+  const tool = { type: 'tool', id: 1, tool: 'a.b', input: '1' };
+  const called = { type: 'graph', id: 1, reference: 'a', args: '{}' };
+  const retry = { type: 'retry', id: 1, attempt: 1, attempts: 2, waitMs: 5, error: 'e' };
+  for (const good of [
+    agent,
+    { ...agent, schema: '{}' },
+    tool,
+    called,
+    retry,
+    { type: 'returned', json: '1' },
+    { type: 'failed', reason: '', final: false },
+    { type: 'ready' },
+  ]) {
     t.ok(schema.safeParse(good).success, JSON.stringify(good));
   }
   const bad = [
@@ -207,7 +220,14 @@ t.test('messages of another shape than the agreed one are not accepted from a wo
     { type: 'returned', json: { a: 1 } },
     { type: 'returned', json: 'x'.repeat(11) },
     { type: 'returned', json: '1', totalTokens: 0 },
-    { ...agent, id: 6 },
+    { ...agent, schema: '[]' },
+    { ...agent, schema: 'no JSON' },
+    { ...agent, schema: { type: 'object' } },
+    { ...tool, input: { a: 1 } },
+    { ...tool, input: '['.repeat(100) + ']'.repeat(100) },
+    { ...called, args: '5' },
+    { ...retry, waitMs: 6 },
+    { ...retry, attempts: 6 },
     { ...agent, id: 0 },
     { ...agent, id: 1.5 },
     { ...agent, prompt: 'x'.repeat(11) },

@@ -19,7 +19,7 @@ t.test('a cancel stops agents and Graph, and the outcome tells the reason', asyn
   t.equal(provider.held.length, 1, 'the waiting agent never starts');
   t.same(
     run.events.map(({ type }) => type),
-    ['fleet_started', 'agent_started', 'agent_finished', 'finished'],
+    ['fleet_started', 'wave_started', 'agent_started', 'agent_finished', 'wave_finished', 'finished'],
   );
 });
 
@@ -89,7 +89,7 @@ t.test('a listener that throws is logged and changes nothing', async (t) => {
     },
   });
   t.match(outcome, { status: 'completed', resultJson: '7' });
-  t.equal(logged.length, 4);
+  t.equal(logged.length, 6);
 });
 
 t.test('each run has an id of its own', async (t) => {

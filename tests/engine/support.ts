@@ -5,6 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
 import type { AgentProvider } from '../../desktop-agent/engine/agent-provider.ts';
 import { createEngine, type EngineOptions, type GraphEngine } from '../../desktop-agent/engine/engine.ts';
+import type { GraphShelf } from '../../desktop-agent/engine/graph-shelf.ts';
 import { createScriptedProvider } from '../../desktop-agent/engine/providers/scripted.ts';
 import type { RunningGraph, RunOutcome } from '../../desktop-agent/ports.ts';
 import type { GraphEvent } from '../../desktop-agent/run-events.ts';
@@ -28,6 +29,7 @@ export const testPorts: Pick<Ports, 'clock' | 'ids' | 'log'> = {
 };
 
 export interface TestRun {
+  readonly commandId: string;
   readonly events: GraphEvent[];
   readonly running: RunningGraph;
   readonly done: Promise<RunOutcome>;
@@ -65,16 +67,16 @@ export function startGraph(engine: GraphEngine, source: string, options: StartOp
       options.onEvent?.(event, () => running);
     },
   });
-  return { events, running, done: running.done };
+  return { commandId, events, running, done: running.done };
 }
 
 export async function runGraph(
   engine: GraphEngine,
   source: string,
   options: StartOptions = {},
-): Promise<RunOutcome & { events: GraphEvent[] }> {
-  const { done, events } = startGraph(engine, source, options);
-  return { ...(await done), events };
+): Promise<RunOutcome & { commandId: string; events: GraphEvent[] }> {
+  const { commandId, done, events } = startGraph(engine, source, options);
+  return { commandId, ...(await done), events };
 }
 
 /** A provider that answers when the test says so. */
@@ -100,4 +102,23 @@ export interface HeldAsk {
   readonly signal: AbortSignal;
   answer(text: string, tokens: number): void;
   fail(error: unknown): void;
+}
+
+/** A shelf of these Graphs, by slug. */
+export function shelfOf(sources: Readonly<Record<string, string>>): GraphShelf {
+  return {
+    find: async (reference) => {
+      const source = Object.hasOwn(sources, reference) ? sources[reference] : undefined;
+      return source === undefined ? null : { slug: reference, version: 1, name: `${reference}.js`, source };
+    },
+  };
+}
+
+/** What happened, one line an event: its type and what of it a test looks at. */
+export function told(events: readonly GraphEvent[], ...keys: string[]): string[] {
+  return events.map((event) => {
+    const fields: Record<string, unknown> = { ...event };
+    const shown = keys.filter((key) => key in fields).map((key) => `${key}=${JSON.stringify(fields[key])}`);
+    return [event.type, ...shown].join(' ');
+  });
 }

@@ -5,8 +5,8 @@
  * refer to anything outside itself, and it runs with the interpreter's built-ins, not with Node's.
  */
 
-/** `value` as JSON text; throws a TypeError that names the path of what JSON cannot hold. */
-export type ToJson = (value: unknown) => string;
+/** `value`, which is called `name`, as JSON text; throws a TypeError with the path of what JSON cannot hold. */
+export type ToJson = (value: unknown, name: string) => string;
 
 /** Anything that was thrown, for a person: name, message, place in the Graph's file, first causes. Never throws. */
 export type Describe = (thrown: unknown, fileName: string) => string;
@@ -14,15 +14,15 @@ export type Describe = (thrown: unknown, fileName: string) => string;
 export function makeToJson(maxDepth: number): ToJson {
   const { stringify } = JSON;
 
-  function pathText(keys: readonly string[]): string {
-    return keys.reduce((path, key) => path + (/^\d+$/.test(key) ? `[${key}]` : `.${key.slice(0, 50)}`), 'result');
+  function pathText(name: string, keys: readonly string[]): string {
+    return keys.reduce((path, key) => path + (/^\d+$/.test(key) ? `[${key}]` : `.${key.slice(0, 50)}`), name);
   }
 
   /**
    * JSON.stringify alone drops functions silently and needs quadratic time to find a cycle in deep values. Its replacer
    * is called with the holder as `this`, from which the path of the current value is kept.
    */
-  function toJson(value: unknown): string {
+  function toJson(value: unknown, name: string): string {
     const holders: unknown[] = [];
     const keys: string[] = [];
     const text = stringify(value, function (this: unknown, key: string, item: unknown): unknown {
@@ -33,11 +33,12 @@ export function makeToJson(maxDepth: number): ToJson {
       const path = holders.length === 0 ? keys : [...keys, key];
       const kind = typeof item;
       if (kind === 'function' || kind === 'symbol' || kind === 'bigint') {
-        throw new TypeError(`${pathText(path)} is a ${kind}, which JSON cannot hold`);
+        throw new TypeError(`${pathText(name, path)} is a ${kind}, which JSON cannot hold`);
       }
       if (kind !== 'object' || item === null) return item;
-      if (holders.includes(item)) throw new TypeError(`${pathText(path)} refers back to a value that contains it`);
-      if (holders.length >= maxDepth) throw new TypeError(`the result is nested deeper than ${maxDepth} levels`);
+      if (holders.includes(item))
+        throw new TypeError(`${pathText(name, path)} refers back to a value that contains it`);
+      if (holders.length >= maxDepth) throw new TypeError(`the ${name} is nested deeper than ${maxDepth} levels`);
       if (holders.length > 0) keys.push(key);
       holders.push(item);
       return item;
