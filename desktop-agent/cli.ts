@@ -8,6 +8,7 @@ import { Command } from 'commander';
 import { addConnectionCommands } from './command-line/connection.ts';
 import { addGraphCommands } from './command-line/graphs.ts';
 import { addDesktopOptions, type DesktopWords, desktopOptionsIn } from './command-line/options.ts';
+import { addRunCommand } from './command-line/run-here.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
 import { addStateCommands } from './command-line/state.ts';
 
@@ -32,6 +33,7 @@ Examples:
     )
     .action(runAction);
   addGraphCommands(desktop);
+  addRunCommand(desktop);
   addSharingCommands(desktop);
   addConnectionCommands(desktop);
   addStateCommands(desktop);

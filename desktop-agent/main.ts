@@ -10,14 +10,11 @@ import { systemClock, systemIds, systemRandom } from '../protocol/host/system-po
 import { note } from '../protocol/host/terminal.ts';
 import type { Ports } from '../protocol/ports.ts';
 import { createAgent } from './agent.ts';
+import { createDesktopEngine } from './desktop-engine.ts';
 import { createDialers } from './dialer/dialers.ts';
 import { createHttpClient } from './dialer/http-client.ts';
 import { openSocket } from './dialer/open-socket.ts';
 import { trustAlso } from './dialer/trust.ts';
-import type { AgentProvider } from './engine/agent-provider.ts';
-import { createEngine } from './engine/engine.ts';
-import { createCommandProvider } from './engine/providers/command.ts';
-import { createScriptedProvider } from './engine/providers/scripted.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
@@ -43,9 +40,6 @@ export interface DesktopOptions {
   readonly logLevel: LogLevel;
 }
 
-/** Runs of agents that take longer have failed. */
-const AGENT_TIMEOUT_MS = 10 * 60_000;
-
 /** What runs when the desktop is stopped gets this long to finish. */
 const DRAIN_GRACE_MS = 10_000;
 
@@ -69,7 +63,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const dialers = access.keeping(
       createDialers({ url: options.relay, token, clock: systemClock, ...client, open: openSocket }),
     );
-    const engine = createEngine({ ports, provider: providerOf(options.agentCommand) });
+    const engine = createDesktopEngine({ ports, agentCommand: options.agentCommand });
     const agent = createAgent({
       ports,
       dialers,
@@ -112,9 +106,4 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
 function networkFingerprint(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
   return addresses.sort().join(' ');
-}
-
-function providerOf(command: readonly string[]): AgentProvider {
-  if (command.length === 0) return createScriptedProvider();
-  return createCommandProvider({ command, timeoutMs: AGENT_TIMEOUT_MS, clock: systemClock });
 }

@@ -21,6 +21,10 @@ export const EXIT_CODES = {
   forbidden: 22,
   /** Relay and desktop have no version of the protocol in common. One of them has to be updated first. */
   'unsupported-protocol': 23,
+  /** A Graph was run by hand, and failed. */
+  'run-failed': 30,
+  /** It was stopped with Ctrl-C: 128 and the number of the signal, as shells have it. */
+  interrupted: 130,
 } as const;
 
 export type ExitName = keyof typeof EXIT_CODES;
