@@ -75,14 +75,15 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
       holdMs: options.holdMs,
       network: networkFingerprint,
     });
-    const admin = createDesktopAdmin({ library, sharing: agent.sharing, agent });
+    const admin = createDesktopAdmin({ library, sharing: agent.sharing, pausing: agent.pausing, agent });
     const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
     library.watch(agent.libraryChanged);
     // Ready means that the first run is as quick as any other.
     await engine.warmedUp();
 
     const ended = agent.run();
-    log.info('desktop.started', { relay: options.relay, mode: options.mode, graphs: folder, data: directory });
+    const started = { relay: options.relay, mode: options.mode, graphs: folder, data: directory };
+    log.info('desktop.started', { ...started, paused: agent.pausing.since !== null });
     announceReady({ type: 'ready' });
     stopWatching = watchSleep({ log, onSleep: () => void agent.asleep(), onWake: agent.awake });
     const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
