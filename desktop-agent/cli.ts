@@ -7,6 +7,7 @@
 import { Command } from 'commander';
 import { addConnectionCommands } from './command-line/connection.ts';
 import { addGraphCommands } from './command-line/graphs.ts';
+import { addLogCommands } from './command-line/logs.ts';
 import { addDesktopOptions, type DesktopWords, desktopOptionsIn } from './command-line/options.ts';
 import { addRunCommand } from './command-line/run-here.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
@@ -37,6 +38,7 @@ Examples:
   addSharingCommands(desktop);
   addConnectionCommands(desktop);
   addStateCommands(desktop);
+  addLogCommands(desktop);
   return desktop;
 }
 

@@ -11,6 +11,7 @@ import { note } from '../protocol/host/terminal.ts';
 import type { Ports } from '../protocol/ports.ts';
 import { createAgent } from './agent.ts';
 import { createDesktopEngine } from './desktop-engine.ts';
+import { desktopLogFile } from './desktop-log.ts';
 import { createDialers } from './dialer/dialers.ts';
 import { createHttpClient } from './dialer/http-client.ts';
 import { openSocket } from './dialer/open-socket.ts';
@@ -53,6 +54,8 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const client = createHttpClient({ clock: systemClock, environment: process.env });
   const access = await openAccess({ directory, relay: options.relay, client, clock: systemClock, log });
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
+  // Not before: the file belongs to whoever has the folder.
+  log.keepIn(desktopLogFile(options.data));
   const folder = await graphFolder(options);
   const library = new FolderLibrary({ folder, store, ports });
   let stopWatching = () => {};
