@@ -10,6 +10,7 @@ import { addGraphCommands } from './command-line/graphs.ts';
 import { addLogCommands } from './command-line/logs.ts';
 import { addDesktopOptions, type DesktopWords, desktopOptionsIn } from './command-line/options.ts';
 import { addRunCommand } from './command-line/run-here.ts';
+import { addServiceCommands } from './command-line/service.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
 import { addStateCommands } from './command-line/state.ts';
 
@@ -39,6 +40,7 @@ Examples:
   addConnectionCommands(desktop);
   addStateCommands(desktop);
   addLogCommands(desktop);
+  addServiceCommands(desktop);
   return desktop;
 }
 
