@@ -12,11 +12,12 @@ import { desktopCommand, doctorCommand } from './desktop-agent/cli.ts';
 import manifest from './package.json' with { type: 'json' };
 import { RelayError } from './protocol/errors.ts';
 import { applyConventions } from './protocol/host/command-conventions.ts';
-import { EXIT_CODES, ExitError } from './protocol/host/exit-codes.ts';
+import { EXIT_CODES, ExitError, heedFinalExits } from './protocol/host/exit-codes.ts';
 import { note, painted } from './protocol/host/terminal.ts';
 import { ownerCommand, serverCommand, tokenCommand } from './server/cli.ts';
 
 nodeModule.enableCompileCache?.();
+heedFinalExits();
 
 // Whoever reads has seen enough (`… | head`). What is not read is not missed; a relay or desktop goes on.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -12,6 +12,7 @@ import { recordStart } from './instances.ts';
 import type { ModeName, RelayMode } from './modes.ts';
 import { Outbox } from './outbox.ts';
 import { type PathProbe, type PathWatch, watchPath } from './path-watch.ts';
+import { Pausing } from './pausing.ts';
 import type { Engine } from './ports.ts';
 import { Recovery } from './recovery.ts';
 import { type LoopEnd, RelayLoop } from './relay-loop.ts';
@@ -44,6 +45,8 @@ export interface AgentSnapshot {
   readonly trouble: string | null;
   readonly epoch: number | null;
   readonly running: number;
+  /** Since when the owner has it paused, ISO 8601; null while it takes commands. */
+  readonly paused_since: string | null;
   readonly limits: { readonly slots: number; readonly hold_ms: number };
   readonly holding: readonly string[];
   readonly outbox: { readonly pending: number; readonly refused: readonly OutboxRow[] };
@@ -52,6 +55,7 @@ export interface AgentSnapshot {
 
 export interface Agent {
   readonly sharing: Sharing;
+  readonly pausing: Pausing;
   /** Runs until it is drained or the relay refuses this desktop for good. */
   run(): Promise<LoopEnd>;
   /** Takes nothing new, lets runs finish for up to `graceMs`, then stops them. Resolves when all is written down. */
@@ -72,6 +76,7 @@ export function createAgent(options: AgentOptions): Agent {
   const outbox = new Outbox({ ports, store, dialer, retryByItself: !transports.mode.takesAll });
   const journal = new ExecutionJournal({ store, ports });
   const sharing = new Sharing({ store, library, onChange: () => loop.wake('sharing-changed') });
+  const pausing = new Pausing({ store, clock: ports.clock, onChange: () => pauseChanged() });
   const runner: Runner = new Runner({
     ports,
     journal,
@@ -81,7 +86,7 @@ export function createAgent(options: AgentOptions): Agent {
     sharing,
     outbox,
     mode: () => transports.mode,
-    slots,
+    slots: () => (pausing.since === null ? slots : 0),
     epoch: () => loop.state.epoch,
     onSlotFreed: () => loop.wake('slot-freed'),
     onCapacityTold: (capacity) => loop.capacityTold(capacity),
@@ -97,9 +102,16 @@ export function createAgent(options: AgentOptions): Agent {
     predecessors: () => predecessors,
     recovery,
     sharing,
+    pausing,
     runner,
     outbox,
   });
+
+  function pauseChanged(): void {
+    ports.log.info(pausing.since === null ? 'desktop.resumed' : 'desktop.paused');
+    if (pausing.since !== null) runner.giveBack();
+    loop.wake('pause-changed');
+  }
 
   let ended: Promise<unknown> = Promise.resolve();
   let path: PathWatch | null = null;
@@ -162,6 +174,7 @@ export function createAgent(options: AgentOptions): Agent {
       trouble,
       epoch: epoch ?? null,
       running: runner.activeRuns,
+      paused_since: pausing.since === null ? null : new Date(pausing.since).toISOString(),
       limits: { slots, hold_ms: holdMs },
       holding: runner.holding(),
       outbox: { pending: outbox.pending().length, refused: outbox.refused() },
@@ -170,5 +183,5 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   const asleep = () => loop.sleep();
-  return { sharing, run, drain, snapshot, asleep, awake, libraryChanged: () => loop.wake('sharing-changed') };
+  return { sharing, pausing, run, drain, snapshot, asleep, awake, libraryChanged: () => loop.wake('sharing-changed') };
 }

@@ -7,7 +7,10 @@
 import { Command } from 'commander';
 import { addConnectionCommands } from './command-line/connection.ts';
 import { addGraphCommands } from './command-line/graphs.ts';
+import { addLogCommands } from './command-line/logs.ts';
 import { addDesktopOptions, type DesktopWords, desktopOptionsIn } from './command-line/options.ts';
+import { addRunCommand } from './command-line/run-here.ts';
+import { addServiceCommands } from './command-line/service.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
 import { addStateCommands } from './command-line/state.ts';
 
@@ -32,9 +35,12 @@ Examples:
     )
     .action(runAction);
   addGraphCommands(desktop);
+  addRunCommand(desktop);
   addSharingCommands(desktop);
   addConnectionCommands(desktop);
   addStateCommands(desktop);
+  addLogCommands(desktop);
+  addServiceCommands(desktop);
   return desktop;
 }
 

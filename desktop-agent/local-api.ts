@@ -6,6 +6,7 @@ import { answering } from '../protocol/trpc-errors.ts';
 import type { Agent, AgentSnapshot } from './agent.ts';
 import type { FolderLibrary } from './folder-library.ts';
 import type { LocalSession } from './graph-library.ts';
+import type { Pausing } from './pausing.ts';
 import type { EndRow } from './rows.ts';
 import type { Sharing } from './sharing.ts';
 
@@ -47,10 +48,24 @@ export interface DesktopAdmin {
   disable(projectId: string): Promise<boolean>;
   /** Null when the desktop does not run, and nothing is known of why. */
   status(): Promise<AgentSnapshot | EndedStatus | null>;
+  /** Takes no new commands until it is resumed, also after a restart. */
+  pause(): Promise<PauseAnswer>;
+  resume(): Promise<PauseAnswer>;
+  /** ISO 8601; null when it is not paused. */
+  pausedSince(): Promise<string | null>;
   /** The machine is about to sleep: whether the relay knows. Null when the desktop does not run. */
   asleep(): Promise<boolean | null>;
   /** The machine is awake again. False when the desktop does not run. */
   awake(): Promise<boolean>;
+}
+
+export interface PauseAnswer {
+  /** ISO 8601; null when it is not paused. */
+  readonly paused_since: string | null;
+  /** False when it was that way before. */
+  readonly changed: boolean;
+  /** Runs that go on; null when the desktop does not run. */
+  readonly running: number | null;
 }
 
 export interface ShareRequest {
@@ -62,12 +77,13 @@ export interface ShareRequest {
 export function createDesktopAdmin(options: {
   library: FolderLibrary;
   sharing: Sharing;
+  pausing: Pausing;
   /** Null when the desktop does not run. */
   agent: Pick<Agent, 'snapshot' | 'asleep' | 'awake'> | null;
   /** How the desktop ended that ran last. */
   lastEnd?: () => EndRow | undefined;
 }): DesktopAdmin {
-  const { library, sharing, agent, lastEnd = () => undefined } = options;
+  const { library, sharing, pausing, agent, lastEnd = () => undefined } = options;
 
   return {
     graphFolder: async () => library.folder,
@@ -102,11 +118,26 @@ export function createDesktopAdmin(options: {
     },
     disable: (projectId) => sharing.disable(projectId),
     status: async () => agent?.snapshot() ?? endedStatus(lastEnd()),
+    ...pauseAdmin(pausing, agent),
     asleep: async () => agent?.asleep() ?? null,
     async awake() {
       agent?.awake();
       return agent !== null;
     },
+  };
+}
+
+function pauseAdmin(
+  pausing: Pausing,
+  agent: Pick<Agent, 'snapshot'> | null,
+): Pick<DesktopAdmin, 'pause' | 'resume' | 'pausedSince'> {
+  const since = () => (pausing.since === null ? null : new Date(pausing.since).toISOString());
+  const running = () => agent?.snapshot().running ?? null;
+  const answer = (changed: boolean): PauseAnswer => ({ paused_since: since(), changed, running: running() });
+  return {
+    pause: async () => answer(await pausing.pause()),
+    resume: async () => answer(await pausing.resume()),
+    pausedSince: async () => since(),
   };
 }
 
@@ -140,6 +171,9 @@ export function createDesktopLocalRouter(admin: DesktopAdmin) {
     unshare: procedure.input(shareSchema).mutation(({ input }) => answering(admin.unshare(input))),
     disable: procedure.input(z.string()).mutation(({ input }) => answering(admin.disable(input))),
     status: procedure.mutation(() => answering(admin.status())),
+    pause: procedure.mutation(() => answering(admin.pause())),
+    resume: procedure.mutation(() => answering(admin.resume())),
+    pausedSince: procedure.mutation(() => answering(admin.pausedSince())),
     asleep: procedure.mutation(() => answering(admin.asleep())),
     awake: procedure.mutation(() => answering(admin.awake())),
   });

@@ -10,14 +10,12 @@ import { systemClock, systemIds, systemRandom } from '../protocol/host/system-po
 import { note } from '../protocol/host/terminal.ts';
 import type { Ports } from '../protocol/ports.ts';
 import { createAgent } from './agent.ts';
+import { createDesktopEngine } from './desktop-engine.ts';
+import { desktopLogFile } from './desktop-log.ts';
 import { createDialers } from './dialer/dialers.ts';
 import { createHttpClient } from './dialer/http-client.ts';
 import { openSocket } from './dialer/open-socket.ts';
 import { trustAlso } from './dialer/trust.ts';
-import type { AgentProvider } from './engine/agent-provider.ts';
-import { createEngine } from './engine/engine.ts';
-import { createCommandProvider } from './engine/providers/command.ts';
-import { createScriptedProvider } from './engine/providers/scripted.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
@@ -43,9 +41,6 @@ export interface DesktopOptions {
   readonly logLevel: LogLevel;
 }
 
-/** Runs of agents that take longer have failed. */
-const AGENT_TIMEOUT_MS = 10 * 60_000;
-
 /** What runs when the desktop is stopped gets this long to finish. */
 const DRAIN_GRACE_MS = 10_000;
 
@@ -59,6 +54,8 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const client = createHttpClient({ clock: systemClock, environment: process.env });
   const access = await openAccess({ directory, relay: options.relay, client, clock: systemClock, log });
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
+  // Not before: the file belongs to whoever has the folder.
+  log.keepIn(desktopLogFile(options.data));
   const folder = await graphFolder(options);
   const library = new FolderLibrary({ folder, store, ports });
   let stopWatching = () => {};
@@ -69,7 +66,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const dialers = access.keeping(
       createDialers({ url: options.relay, token, clock: systemClock, ...client, open: openSocket }),
     );
-    const engine = createEngine({ ports, provider: providerOf(options.agentCommand) });
+    const engine = createDesktopEngine({ ports, agentCommand: options.agentCommand });
     const agent = createAgent({
       ports,
       dialers,
@@ -81,14 +78,15 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
       holdMs: options.holdMs,
       network: networkFingerprint,
     });
-    const admin = createDesktopAdmin({ library, sharing: agent.sharing, agent });
+    const admin = createDesktopAdmin({ library, sharing: agent.sharing, pausing: agent.pausing, agent });
     const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
     library.watch(agent.libraryChanged);
     // Ready means that the first run is as quick as any other.
     await engine.warmedUp();
 
     const ended = agent.run();
-    log.info('desktop.started', { relay: options.relay, mode: options.mode, graphs: folder, data: directory });
+    const started = { relay: options.relay, mode: options.mode, graphs: folder, data: directory };
+    log.info('desktop.started', { ...started, paused: agent.pausing.since !== null });
     announceReady({ type: 'ready' });
     stopWatching = watchSleep({ log, onSleep: () => void agent.asleep(), onWake: agent.awake });
     const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
@@ -112,9 +110,4 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
 function networkFingerprint(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
   return addresses.sort().join(' ');
-}
-
-function providerOf(command: readonly string[]): AgentProvider {
-  if (command.length === 0) return createScriptedProvider();
-  return createCommandProvider({ command, timeoutMs: AGENT_TIMEOUT_MS, clock: systemClock });
 }

@@ -13,13 +13,24 @@ import { Wakeable } from '../protocol/waiting.ts';
 import { MachineSleep } from './machine-sleep.ts';
 import { capacityIn } from './modes.ts';
 import type { Outbox } from './outbox.ts';
+import type { Pausing } from './pausing.ts';
 import type { Recovery } from './recovery.ts';
 import type { Runner } from './runner.ts';
 import type { Sharing } from './sharing.ts';
 import type { Transports } from './transports.ts';
 
 /** Why the loop looks up from what it is doing. */
-export type WakeReason = 'sharing-changed' | 'slot-freed' | 'recovered' | 'woke' | 'network-changed' | 'stop';
+export type WakeReason =
+  | 'sharing-changed'
+  | 'pause-changed'
+  | 'slot-freed'
+  | 'recovered'
+  | 'woke'
+  | 'network-changed'
+  | 'stop';
+
+/** The request that is on its way says something else, though not more capacity. */
+const ALWAYS_NEWS: ReadonlySet<WakeReason> = new Set(['recovered', 'pause-changed']);
 
 /** Why the loop ended. Codes are the relay's final errors. */
 export type LoopEnd = 'stopped' | (typeof FINAL)[number];
@@ -38,6 +49,7 @@ export interface RelayLoopOptions {
   readonly predecessors: () => readonly string[];
   readonly recovery: Recovery;
   readonly sharing: Sharing;
+  readonly pausing: Pausing;
   readonly runner: Runner;
   readonly outbox: Outbox;
 }
@@ -88,7 +100,7 @@ export class RelayLoop {
     if (this.#options.transports.mode.tickMs !== null && isOfLoop) return;
     const said = this.#request?.said;
     if (said === undefined) this.#wakeable.wake();
-    else if (this.#stopping || pathChanged || reason === 'recovered' || this.#isStale(said))
+    else if (this.#stopping || pathChanged || ALWAYS_NEWS.has(reason) || this.#isStale(said))
       this.#request?.abort.abort();
   }
 
@@ -184,7 +196,7 @@ export class RelayLoop {
   }
 
   #input(): SyncInput {
-    const { instanceId, sharing, runner, transports } = this.#options;
+    const { instanceId, sharing, pausing, runner, transports } = this.#options;
     const { mode } = transports;
     const predecessors = this.#state.epoch === undefined ? [...this.#options.predecessors()] : [];
     return {
@@ -192,7 +204,7 @@ export class RelayLoop {
       ...(predecessors.length === 0 ? {} : { predecessors }),
       projects: sharing.projectsForSync(),
       holding: runner.holding(),
-      capacity: this.#stopping ? 0 : capacityIn(mode, runner.freeSlots()),
+      capacity: this.#stopping || pausing.since !== null ? 0 : capacityIn(mode, runner.freeSlots()),
       // The first sync is not held: a desktop is connected when it has an answer, not when it has sent something.
       hold_ms: this.#answeredOver === mode.name ? mode.holdMs : 0,
     };
@@ -205,7 +217,7 @@ export class RelayLoop {
   }
 
   #answered(answer: SyncAnswer): void {
-    const { ports, runner, outbox } = this.#options;
+    const { ports, runner, outbox, pausing } = this.#options;
     const reconnected = !this.#state.connected;
     this.#state = { connected: true, epoch: answer.epoch, refusedProjects: answer.refused_projects, trouble: null };
     if (reconnected) {
@@ -214,7 +226,8 @@ export class RelayLoop {
       void this.#rehearse();
       this.#options.recovery.begin(answer.epoch);
     }
-    runner.accept(answer.commands);
+    // What was on its way when the owner paused: the next sync does not list it, so the relay has it back.
+    if (pausing.since === null) runner.accept(answer.commands);
   }
 
   /**

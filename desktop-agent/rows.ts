@@ -64,6 +64,15 @@ export interface EndRow {
 /** The only row of table `end`. */
 export const LAST_END = 'last';
 
+/** The owner has paused the desktop; no row while it takes commands. */
+export interface PauseRow {
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** The only row of table `pause`. */
+export const THE_PAUSE = 'pause';
+
 export type DesktopTables = {
   instance: InstanceRow;
   session: SessionRow;
@@ -71,6 +80,7 @@ export type DesktopTables = {
   execution: ExecutionRow;
   outbox: OutboxRow;
   end: EndRow;
+  pause: PauseRow;
 };
 
-export const DESKTOP_TABLES = ['instance', 'session', 'share', 'execution', 'outbox', 'end'] as const;
+export const DESKTOP_TABLES = ['instance', 'session', 'share', 'execution', 'outbox', 'end', 'pause'] as const;

@@ -31,8 +31,8 @@ export interface RunnerOptions {
   readonly outbox: Outbox;
   /** How work is asked for at this moment. */
   readonly mode: () => RelayMode;
-  /** Runs at once. */
-  readonly slots: number;
+  /** Runs at once; 0 while the owner lets nothing new begin. */
+  readonly slots: () => number;
   /** The epoch that the relay gave to this instance; undefined before the first sync. */
   readonly epoch: () => number | undefined;
   /** A slot became free, and the held sync does not know. */
@@ -65,7 +65,7 @@ export class Runner {
   /** Begun, and the outcome not written down yet. */
   readonly #active = new Map<string, RunningGraph | null>();
   readonly #stopping = new AbortController();
-  #idle: (() => void)[] = [];
+  readonly #idle: (() => void)[] = [];
   /** Why nothing begins any more; null while it may. */
   #cancelled: string | null = null;
 
@@ -77,13 +77,13 @@ export class Runner {
   holding(): string[] {
     const undelivered = this.#options.outbox.pending().map((row) => row.commandId);
     const inDoubt = this.#options.journal.inDoubt().map((row) => row.commandId);
-    const accepted = this.#waiting.map((c) => c.command_id);
-    return [...new Set([...accepted, ...this.#active.keys(), ...undelivered, ...inDoubt])];
+    const accepted = [...this.#waiting.map((c) => c.command_id), ...this.#active.keys()];
+    return [...new Set([...accepted, ...undelivered, ...inDoubt])];
   }
 
   freeSlots(): number {
     if (this.#stopping.signal.aborted) return 0;
-    return Math.max(0, this.#options.slots - this.#active.size - this.#waiting.length);
+    return Math.max(0, this.#options.slots() - this.#active.size - this.#waiting.length);
   }
 
   get activeRuns(): number {
@@ -92,13 +92,10 @@ export class Runner {
 
   accept(commands: readonly OfferedCommand[]): void {
     for (const command of commands) {
-      const id = command.command_id;
-      const known = this.#active.has(id) || this.#waiting.some((c) => c.command_id === id);
-      if (known || this.#options.journal.has(id)) {
-        this.#options.ports.log.info('command.offered-again', { command_id: id });
-      } else {
-        this.#waiting.push(command);
-      }
+      const { command_id } = command;
+      const isOld = this.holding().includes(command_id) || this.#options.journal.has(command_id);
+      if (isOld) this.#options.ports.log.info('command.offered-again', { command_id });
+      else this.#waiting.push(command);
     }
     this.#pump();
   }
@@ -109,9 +106,14 @@ export class Runner {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Begins nothing new. What was accepted and not begun goes back to the relay, which offers it again later. */
+  /** Begins nothing new. */
   stopTaking(): void {
     this.#stopping.abort();
+    this.giveBack();
+  }
+
+  /** What was accepted and not begun goes back to the relay, which offers it again later. */
+  giveBack(): void {
     this.#waiting.length = 0;
     this.#settleIdle();
   }
@@ -123,7 +125,7 @@ export class Runner {
   }
 
   #pump(): void {
-    while (this.#active.size < this.#options.slots && !this.#stopping.signal.aborted) {
+    while (this.#active.size < this.#options.slots() && !this.#stopping.signal.aborted) {
       const command = this.#waiting.shift();
       if (command === undefined) break;
       this.#active.set(command.command_id, null);
@@ -134,9 +136,7 @@ export class Runner {
 
   #settleIdle(): void {
     if (this.#active.size > 0 || this.#waiting.length > 0) return;
-    const waiters = this.#idle;
-    this.#idle = [];
-    for (const resolve of waiters) resolve();
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 
   async #perform(run: Run): Promise<void> {
@@ -218,8 +218,8 @@ export class Runner {
           return await this.#control(run, { phase: 'starting', holdMs: 0, signal: late.signal });
         } catch (error) {
           const { code, retry, message } = asRelayError(error);
-          const ids = { command_id: run.command.command_id, phase: 'starting' };
-          ports.log.warn('control.failed', { ...ids, code, reason: message });
+          const { command_id } = run.command;
+          ports.log.warn('control.failed', { command_id, phase: 'starting', code, reason: message });
           if (retry === 'never') return { cancel: true, reason: 'ended' };
           await pause(ports.clock, backoff.next(), stopping);
         }

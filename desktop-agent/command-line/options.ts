@@ -1,7 +1,8 @@
 /** Options that more than one command of `graph-relay desktop` has, and what they mean. */
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { ExitError } from '../../protocol/host/exit-codes.ts';
-import { countOption, durationOption } from '../../protocol/host/limit-options.ts';
+import { countOption, durationOption, durationText } from '../../protocol/host/limit-options.ts';
 import { LOG_LEVELS, type LogLevel } from '../../protocol/host/log-levels.ts';
 import { CAPACITY_MAX, HOLD_MAX_MS } from '../../protocol/limits.ts';
 import type { DesktopOptions } from '../main.ts';
@@ -68,8 +69,28 @@ export function desktopOptionsIn(words: DesktopWords): DesktopOptions {
   };
 }
 
+/** The same options as words of a command line: what another process is started with. Its paths are whole ones. */
+export function desktopArguments(words: DesktopWords): string[] {
+  const options: [flag: string, value: string | undefined][] = [
+    ['--data', wholePath(words.data)],
+    ['--graphs', wholePath(words.graphs)],
+    ['--relay', withRelay(words).relay],
+    ['--mode', words.mode],
+    ['--ca', wholePath(words.ca)],
+    ['--slots', String(words.slots)],
+    ['--hold', durationText(words.hold)],
+    ['--agent-command', words.agentCommand],
+    ['--log-level', words.logLevel],
+  ];
+  return options.flatMap(([flag, value]) => (value ? [flag, value] : []));
+}
+
 export function withRelay<O extends { relay: string }>(options: O): O {
   return { ...options, relay: parseRelay(options.relay) };
+}
+
+function wholePath(path: string | undefined): string | undefined {
+  return path ? resolve(path) : undefined;
 }
 
 /** `localhost:7420` is a URL too, of the scheme `localhost`. */

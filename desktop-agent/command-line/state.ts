@@ -9,6 +9,17 @@ export function addStateCommands(desktop: Command): void {
     .addOption(jsonOption())
     .action(async (_options, command: Command) => (await actions()).showStatus(command.optsWithGlobals()));
   desktop
+    .command('pause')
+    .description('take no new runs until "resume", also after a restart; what runs goes on')
+    .addOption(jsonOption())
+    .addHelpText('after', '\nWhat is queued waits at the relay, until its start-by time is over.\n')
+    .action(async (_options, command: Command) => (await actions()).pause(command.optsWithGlobals()));
+  desktop
+    .command('resume')
+    .description('take runs again after "pause"')
+    .addOption(jsonOption())
+    .action(async (_options, command: Command) => (await actions()).resume(command.optsWithGlobals()));
+  desktop
     .command('asleep')
     .description('say that this machine is about to sleep, for the sleep hook of the system: callers see it')
     .addOption(jsonOption())

@@ -21,9 +21,36 @@ export const EXIT_CODES = {
   forbidden: 22,
   /** Relay and desktop have no version of the protocol in common. One of them has to be updated first. */
   'unsupported-protocol': 23,
+  /** A Graph was run by hand, and failed. */
+  'run-failed': 30,
+  /** It was stopped with Ctrl-C: 128 and the number of the signal, as shells have it. */
+  interrupted: 130,
 } as const;
 
 export type ExitName = keyof typeof EXIT_CODES;
+
+/** Ends after which another start would end the same way, until somebody has done something. */
+export const FINAL_EXITS: readonly ExitName[] = [
+  'usage',
+  'locked',
+  'damaged',
+  'session-replaced',
+  'unauthorized',
+  'forbidden',
+  'unsupported-protocol',
+];
+
+/** For a service manager that starts again whatever does not end with 0: with `ok` here, final ends do. */
+export const FINAL_EXITS_VARIABLE = 'GRAPH_RELAY_FINAL_EXITS';
+
+export function heedFinalExits(): void {
+  if (process.env[FINAL_EXITS_VARIABLE] !== 'ok') return;
+  // It is for this process; programs that it starts have codes of their own.
+  delete process.env[FINAL_EXITS_VARIABLE];
+  process.once('exit', (code) => {
+    if (FINAL_EXITS.some((name) => EXIT_CODES[name] === code)) process.exitCode = EXIT_CODES.ok;
+  });
+}
 
 /** Ends a command with a message for a person and an exit code for a script. */
 export class ExitError extends Error {

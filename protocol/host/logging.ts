@@ -4,15 +4,28 @@
  * Owns the redaction and the flush. No transport threads: the last line before an exit must not be lost with a thread.
  */
 import { pino } from 'pino';
-import pretty from 'pino-pretty';
+import pretty, { type PrettyOptions } from 'pino-pretty';
 import type { Log, LogFields } from '../ports.ts';
+import { LogFile } from './log-file.ts';
 import type { LogLevel } from './log-levels.ts';
 import { LogSink } from './log-sink.ts';
 
 /** Fields whose values never go into a log, wherever they stand in the first levels of an event. */
 const SECRET_FIELDS = ['token', 'authorization', 'arguments', 'args', 'result', 'prompt'];
 
+/** How a line is shown to a person. */
+export const PRETTY: PrettyOptions = {
+  messageKey: 'event',
+  ignore: 'pid,hostname,component',
+  translateTime: 'HH:MM:ss.l',
+};
+
+/** Lines that are kept for a file that is named later. More are written before only when something is wrong. */
+const EARLY_LINES = 100;
+
 export interface ProcessLog extends Log {
+  /** Writes all lines, also those so far, into the file at this path too. */
+  keepIn(path: string): void;
   /** Writes out what is buffered. For the end of the process. */
   flush(): void;
 }
@@ -25,15 +38,16 @@ export function createProcessLog(options: {
   fd?: number;
 }): ProcessLog {
   const { component, level, terminal, fd = 1 } = options;
-  const destination = terminal
-    ? pretty({
-        destination: fd,
-        sync: true,
-        messageKey: 'event',
-        ignore: 'pid,hostname,component',
-        translateTime: 'HH:MM:ss.l',
-      })
-    : new LogSink(fd);
+  const destination = terminal ? pretty({ ...PRETTY, destination: fd, sync: true }) : new LogSink(fd);
+  const early: string[] = [];
+  let file: LogFile | null = null;
+  const both = {
+    write(line: string): void {
+      destination.write(line);
+      if (file !== null) file.write(line);
+      else if (early.length < EARLY_LINES) early.push(line);
+    },
+  };
   const logger = pino(
     {
       level,
@@ -43,7 +57,7 @@ export function createProcessLog(options: {
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
     },
-    destination,
+    both,
   );
   const at =
     (name: 'debug' | 'info' | 'warn' | 'error') =>
@@ -54,6 +68,10 @@ export function createProcessLog(options: {
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
+    keepIn(path) {
+      file = new LogFile(path);
+      for (const line of early.splice(0)) file.write(line);
+    },
     flush() {
       if ('flushSync' in destination && typeof destination.flushSync === 'function') {
         try {

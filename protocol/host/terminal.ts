@@ -21,6 +21,19 @@ export function painted(paint: Paint, text: string, stream: NodeJS.WriteStream =
   return stream.isTTY ? styleText(paint, text, { stream, validateStream: true }) : text;
 }
 
+/**
+ * Text that others wrote, on one line and without what would steer the terminal: a Graph's log line must not be able to
+ * paint over what this desktop says.
+ */
+export function plain(text: string): string {
+  return stripVTControlCharacters(text).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu, ' ');
+}
+
+/** The same with its lines as they are. */
+export function plainLines(text: string): string {
+  return text.split('\n').map(plain).join('\n');
+}
+
 /** Columns, each as wide as its widest cell; colours take no place. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];

@@ -6,6 +6,7 @@ import { systemClock, systemIds, systemRandom } from '../../../protocol/host/sys
 import { FolderLibrary } from '../../folder-library.ts';
 import { graphFolder } from '../../graph-folder.ts';
 import { createDesktopAdmin, type DesktopAdmin, type DesktopLocalRouter } from '../../local-api.ts';
+import { Pausing } from '../../pausing.ts';
 import { DESKTOP_TABLES, type DesktopTables, LAST_END } from '../../rows.ts';
 import { Sharing } from '../../sharing.ts';
 
@@ -38,6 +39,9 @@ export async function withAdmin<T>(options: OwnerOptions, use: (admin: DesktopAd
     unshare: (request) => client.unshare.mutate(request),
     disable: (projectId) => client.disable.mutate(projectId),
     status: () => client.status.mutate(),
+    pause: () => client.pause.mutate(),
+    resume: () => client.resume.mutate(),
+    pausedSince: () => client.pausedSince.mutate(),
     asleep: () => client.asleep.mutate(),
     awake: () => client.awake.mutate(),
   };
@@ -53,8 +57,9 @@ async function useFolder<T>(options: OwnerOptions, use: (admin: DesktopAdmin) =>
     const ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
     const library = new FolderLibrary({ folder, store, ports });
     const sharing = new Sharing({ store, library, onChange: () => {} });
+    const pausing = new Pausing({ store, clock: systemClock, onChange: () => {} });
     const lastEnd = () => store.rows('end').get(LAST_END);
-    return await use(createDesktopAdmin({ library, sharing, agent: null, lastEnd }));
+    return await use(createDesktopAdmin({ library, sharing, pausing, agent: null, lastEnd }));
   } finally {
     await store.close();
   }

@@ -1,6 +1,6 @@
 /** What the commands about Graphs as files do. */
 import { writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { ExitError } from '../../../protocol/host/exit-codes.ts';
 import { columns, note, painted, print } from '../../../protocol/host/terminal.ts';
 import { slugOf } from '../../engine/graph-meta.ts';
@@ -9,6 +9,7 @@ import type { ShownSession } from '../../local-api.ts';
 import { firstText, renamedGraph, sampleNames } from '../../new-graph.ts';
 import { argumentsInShort } from '../arguments-text.ts';
 import { flagsOf, type OwnerOptions, withAdmin } from './admin.ts';
+import { graphFolderOf, shownPath } from './graph-files.ts';
 
 export async function listGraphs(options: OwnerOptions): Promise<void> {
   const sessions = await withAdmin(options, (admin) => admin.sessions());
@@ -31,10 +32,7 @@ export interface NewOptions extends OwnerOptions {
 export async function newGraph(wanted: string, options: NewOptions): Promise<void> {
   const { name, slug } = namesOf(wanted);
   const text = renamedGraph(await textFrom(options.from), { name, slug });
-  const { folder, sessions } = await withAdmin(options, async (admin) => ({
-    folder: await admin.graphFolder(),
-    sessions: await admin.sessions(),
-  }));
+  const { folder, sessions } = await graphFolderOf(options);
   const same = sessions.find((session) => session.slug === slug);
   if (same !== undefined) throw taken(`"${slug}" is the Graph in ${same.file_name}`);
   const file = join(folder, `${slug}.js`);
@@ -73,12 +71,6 @@ async function textFrom(sample: string | undefined): Promise<string> {
     throw new ExitError('usage', `There is no sample "${sample}". There are: ${known.join(', ')}.`);
   }
   return firstText(sample);
-}
-
-/** As short as it is from here. */
-function shownPath(file: string): string {
-  const fromHere = relative('.', file);
-  return fromHere.startsWith('..') ? file : fromHere;
 }
 
 /** What has to be given, as `run` takes it. */

@@ -1,0 +1,42 @@
+/** Which file a person means: a Graph of this desktop by slug, id or file name, or else a path. */
+import { readFile } from 'node:fs/promises';
+import { basename, join, relative, resolve } from 'node:path';
+import { ExitError } from '../../../protocol/host/exit-codes.ts';
+import type { LocalSession } from '../../graph-library.ts';
+import { type OwnerOptions, withAdmin } from './admin.ts';
+
+export interface GraphFolder {
+  readonly folder: string;
+  readonly sessions: readonly LocalSession[];
+}
+
+export function graphFolderOf(options: OwnerOptions): Promise<GraphFolder> {
+  return withAdmin(options, async (admin) => ({ folder: await admin.graphFolder(), sessions: await admin.sessions() }));
+}
+
+export function fileNamed(wanted: string, { folder, sessions }: GraphFolder): string {
+  const found = sessions.filter(
+    ({ slug, graph_session_id, file_name }) => wanted === slug || wanted === graph_session_id || wanted === file_name,
+  );
+  const [only] = found;
+  return only !== undefined && found.length === 1 ? join(folder, only.file_name) : resolve(wanted);
+}
+
+export async function readGraph(file: string, { sessions }: GraphFolder): Promise<{ name: string; source: string }> {
+  try {
+    return { name: basename(file), source: await readFile(file, 'utf8') };
+  } catch (error) {
+    const known = sessions.map(({ slug }) => slug).join(', ') || 'none yet';
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new ExitError(
+      'failure',
+      `${file} cannot be read (${reason}). Name a file, or a Graph of this desktop: ${known}.`,
+    );
+  }
+}
+
+/** As short as it is from here. */
+export function shownPath(file: string): string {
+  const fromHere = relative('.', file);
+  return fromHere.startsWith('..') ? file : fromHere;
+}
