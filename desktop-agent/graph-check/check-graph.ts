@@ -6,7 +6,8 @@
  */
 import { getLineInfo, type Program } from 'acorn';
 import type { EngineLimits } from '../engine/engine-limits.ts';
-import { type GraphMeta, GraphSourceError, parseGraph } from '../engine/graph-source.ts';
+import type { GraphMeta } from '../engine/graph-meta.ts';
+import { GraphSourceError, parseGraph } from '../engine/graph-source.ts';
 import type { Finding, GraphProblem, ProblemRule } from './problem.ts';
 import { checkArguments } from './rules/arguments.ts';
 import { checkCalls } from './rules/calls.ts';

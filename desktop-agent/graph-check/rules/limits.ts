@@ -1,6 +1,6 @@
 /** Limits of a Graph's meta that are above what the owner allows: they are lowered without a word when it runs. */
 import type { EngineLimits } from '../../engine/engine-limits.ts';
-import type { GraphMeta } from '../../engine/graph-source.ts';
+import type { GraphMeta } from '../../engine/graph-meta.ts';
 import type { Finding } from '../problem.ts';
 import { type AnyNode, entryOf } from '../tree.ts';
 
@@ -10,6 +10,9 @@ const OWNERS: Readonly<Record<Limit, (limits: EngineLimits) => number | null>> =
   total_tokens: (limits) => limits.totalTokens,
   max_concurrency: (limits) => limits.maxConcurrency,
   wall_ms: (limits) => limits.wallMs,
+  agents: (limits) => limits.agentsPerRun,
+  tool_calls: (limits) => limits.toolCallsPerRun,
+  graph_calls: (limits) => limits.graphCallsPerRun,
 };
 
 export function* checkLimits(meta: GraphMeta, literal: AnyNode, owner: EngineLimits): Generator<Finding> {

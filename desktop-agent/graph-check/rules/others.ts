@@ -1,5 +1,5 @@
 /** A Graph beside the others of its folder: those that it calls, and one that has the same slug. */
-import type { GraphMeta } from '../../engine/graph-source.ts';
+import type { GraphMeta } from '../../engine/graph-meta.ts';
 import type { Finding } from '../problem.ts';
 import { type AnyNode, argumentOf, calleeOf, entryOf, type Placed, textOf } from '../tree.ts';
 import type { FreeNames } from './names.ts';
