@@ -47,7 +47,7 @@ export class SandboxPool {
 
   /** Starts it in a moment. */
   warmUpSoon(): void {
-    if (this.#closed || this.#warmUpTimer !== null) return;
+    if (this.#closed || !this.#options.keepWarm || this.#warmUpTimer !== null) return;
     this.#warmUpTimer = this.#options.clock.after(WARM_UP_DELAY_MS, () => {
       this.#warmUpTimer = null;
       this.warmUp();

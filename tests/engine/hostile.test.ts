@@ -1,9 +1,10 @@
 /** Graphs that take all they can. Each must end as failed with its reason, and the next run must work. */
 import t from 'tap';
+import { VirtualClock } from '../../bench/sim/virtual-clock.ts';
 import { DEFAULT_ENGINE_LIMITS } from '../../desktop-agent/engine/engine-limits.ts';
 import { createScriptedProvider } from '../../desktop-agent/engine/providers/scripted.ts';
 import { fromSandboxSchema } from '../../desktop-agent/engine/sandbox-messages.ts';
-import { graph, runGraph, startGraph, testEngine } from './support.ts';
+import { graph, heldProvider, runGraph, startGraph, testEngine, testPorts } from './support.ts';
 
 const provider = createScriptedProvider({ script: (prompt) => ({ text: prompt.toUpperCase(), tokens: 1 }) });
 const limits = { cpuSliceMs: 400, stuckMarginMs: 700 };
@@ -174,21 +175,17 @@ t.test('an error text with NULs, lone surrogates and megabytes is cleaned and cu
 });
 
 t.test('a run that takes longer than its wall time fails, and its agent is told', async (t) => {
-  let aborted = false;
-  const never = {
-    ask: ({ signal }: { signal: AbortSignal }) =>
-      new Promise<never>((_, reject) =>
-        signal.addEventListener('abort', () => {
-          aborted = true;
-          reject(signal.reason);
-        }),
-      ),
-  };
-  const slow = testEngine(t, { provider: never });
-  const outcome = await runGraph(slow, graph("await agent('x')", ', limits: { wall_ms: 2_000 }'));
-  t.match(outcome, { status: 'failed', error: 'the run took longer than its 2000 ms' });
-  t.ok(aborted);
-  t.match(outcome.events.slice(-3), [
+  const clock = new VirtualClock();
+  const held = heldProvider();
+  const engine = testEngine(t, { provider: held, ports: { ...testPorts, clock } });
+  const run = startGraph(engine, graph("await agent('x')", ', limits: { wall_ms: 2_000 }'));
+  await held.until(1);
+  await clock.advance(1_999);
+  t.notOk(held.held[0]?.signal.aborted);
+  await clock.advance(1);
+  t.match(await run.done, { status: 'failed', error: 'the run took longer than its 2000 ms' });
+  t.ok(held.held[0]?.signal.aborted);
+  t.match(run.events.slice(-3), [
     { type: 'agent_finished', ok: false },
     { type: 'wave_finished', wave: 1, agents: 1 },
     { type: 'finished', status: 'failed' },

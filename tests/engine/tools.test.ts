@@ -1,7 +1,7 @@
 /** `tool(name, input)`: only what meta names, by the tool host, bounded, and told in events. */
 import t from 'tap';
 import { type ToolHost, ToolRefused, type ToolRequest } from '../../desktop-agent/engine/tool-host.ts';
-import { graph, runGraph, testEngine, told } from './support.ts';
+import { graph, runGraph, startGraph, testEngine, told } from './support.ts';
 
 const TOOLS = ", tools: ['files.read', 'web.*']";
 
@@ -148,23 +148,42 @@ t.test(
 
 t.test('a tool is told when its run ends, and what it says later changes nothing', async (t) => {
   const requests: ToolRequest[] = [];
+  const { promise: bothAsked, resolve } = Promise.withResolvers<void>();
   const tools: ToolHost = {
     call: (request) => {
-      requests.push(request);
+      if (requests.push(request) === 2) resolve();
       return new Promise((_, reject) => request.signal.addEventListener('abort', () => reject(request.signal.reason)));
     },
   };
   const engine = testEngine(t, { tools });
-  const outcome = await runGraph(engine, graph("tool('web.x'); return await tool('web.y').catch(() => 5)", TOOLS), {
-    onEvent: (event, running) => event.type === 'tool_started' && event.call === 2 && running().cancel('enough'),
-  });
-  t.match(outcome, { status: 'cancelled', error: 'enough' });
+  const run = startGraph(engine, graph("tool('web.x'); return await tool('web.y').catch(() => 5)", TOOLS));
+  await bothAsked;
+  run.running.cancel('enough');
+  t.match(await run.done, { status: 'cancelled', error: 'enough' });
   t.same(
     requests.map(({ signal }) => signal.aborted),
     [true, true],
   );
   requests[0]?.onEvent({ type: 'approval_asked', approval: 'late', call: 1, tool: 'web.x', input: {} });
-  t.equal(outcome.events.at(-1)?.type, 'finished');
+  t.same(told(run.events.slice(-3), 'call', 'ok'), [
+    'tool_finished call=1 ok=false',
+    'tool_finished call=2 ok=false',
+    'finished',
+  ]);
+});
+
+t.test('a run that is cancelled by who hears of a tool does not call it', async (t) => {
+  let asked = 0;
+  const tools: ToolHost = {
+    call: async () => {
+      asked += 1;
+    },
+  };
+  const outcome = await runGraph(testEngine(t, { tools }), graph("await tool('web.x')", TOOLS), {
+    onEvent: (event, running) => event.type === 'tool_started' && running().cancel('not this'),
+  });
+  t.match(outcome, { status: 'cancelled', error: 'not this' });
+  t.equal(asked, 0);
 });
 
 t.test('wrong arguments of tool are refused with a TypeError', async (t) => {
