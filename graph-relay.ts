@@ -9,9 +9,11 @@ import { Command } from 'commander';
 import { benchCommand } from './bench/cli.ts';
 import { startCommand } from './bench/start/cli.ts';
 import { desktopCommand, doctorCommand } from './desktop-agent/cli.ts';
+import { desktopNames } from './desktop-agent/command-line/names.ts';
 import manifest from './package.json' with { type: 'json' };
 import { RelayError } from './protocol/errors.ts';
 import { applyConventions } from './protocol/host/command-conventions.ts';
+import { addCompletionCommands } from './protocol/host/completion/command.ts';
 import { EXIT_CODES, ExitError, heedFinalExits } from './protocol/host/exit-codes.ts';
 import { note, painted } from './protocol/host/terminal.ts';
 import { ownerCommand, serverCommand, tokenCommand } from './server/cli.ts';
@@ -34,6 +36,7 @@ const program = new Command('graph-relay')
   .addCommand(desktopCommand())
   .addCommand(doctorCommand())
   .addCommand(benchCommand());
+addCompletionCommands(program, desktopNames);
 applyConventions(program);
 
 try {

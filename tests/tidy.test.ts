@@ -82,6 +82,8 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/command-line/actions/graph-files.ts': ROOTS,
   'desktop-agent/command-line/actions/graphs.ts': ROOTS,
   'desktop-agent/command-line/actions/logs.ts': ROOTS,
+  'desktop-agent/command-line/actions/names.ts': ROOTS,
+  'desktop-agent/command-line/names.ts': 'gives names to completion',
   'desktop-agent/command-line/actions/run-here.ts': ROOTS,
   'desktop-agent/command-line/event-lines.ts': 'words for a terminal',
   'desktop-agent/command-line/given-arguments.ts': 'reads the command line',
