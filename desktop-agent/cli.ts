@@ -5,6 +5,7 @@
  * is imported when it is asked for, so that `--help` is quick.
  */
 import { Command } from 'commander';
+import { addAgentsCommand } from './command-line/agents.ts';
 import { addConnectionCommands } from './command-line/connection.ts';
 import { addGraphCommands } from './command-line/graphs.ts';
 import { addLogCommands } from './command-line/logs.ts';
@@ -24,7 +25,8 @@ export function desktopCommand(): Command {
       `
 A desktop is let in by its login ("graph-relay desktop login"), or by a token in GRAPH_RELAY_TOKEN or in the file
 desktop/token in the data folder.
-Without --agent-command, agents are answered by a script that only echoes.
+Agents are answered as desktop/agents.json in the data folder says ("graph-relay desktop agents --help"); without that
+file and without --agent-command, by a script that only echoes.
 
 Examples:
   graph-relay desktop login --relay https://relay.example
@@ -35,6 +37,7 @@ Examples:
     )
     .action(runAction);
   addGraphCommands(desktop);
+  addAgentsCommand(desktop);
   addRunCommand(desktop);
   addSharingCommands(desktop);
   addConnectionCommands(desktop);

@@ -10,6 +10,7 @@ import { systemClock, systemIds, systemRandom } from '../protocol/host/system-po
 import { note } from '../protocol/host/terminal.ts';
 import type { Ports } from '../protocol/ports.ts';
 import { createAgent } from './agent.ts';
+import { openAgents } from './agents/open-agents.ts';
 import { createDesktopEngine } from './desktop-engine.ts';
 import { desktopLogFile } from './desktop-log.ts';
 import { createDialers } from './dialer/dialers.ts';
@@ -36,7 +37,7 @@ export interface DesktopOptions {
   readonly holdMs: number;
   /** A file with certificates that are trusted beside the usual ones. */
   readonly ca: string | undefined;
-  /** Program and arguments that answer agents' prompts; empty: the scripted provider. */
+  /** Program and arguments that answer all agents; empty: who the agents file names. */
   readonly agentCommand: readonly string[];
   readonly logLevel: LogLevel;
 }
@@ -51,6 +52,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
   trustAlso(options.ca);
   const directory = dataDirectory(options.data, 'desktop');
+  const provider = await openAgents({ data: options.data, command: options.agentCommand, ports });
   const client = createHttpClient({ clock: systemClock, environment: process.env });
   const access = await openAccess({ directory, relay: options.relay, client, clock: systemClock, log });
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
@@ -66,7 +68,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const dialers = access.keeping(
       createDialers({ url: options.relay, token, clock: systemClock, ...client, open: openSocket }),
     );
-    const engine = createDesktopEngine({ ports, agentCommand: options.agentCommand });
+    const engine = createDesktopEngine({ ports, provider });
     const agent = createAgent({
       ports,
       dialers,

@@ -76,6 +76,8 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'server/status-command.ts': ROOTS,
   'server/rehearsal.ts': 'a throw-away relay on a store in memory',
   'desktop-agent/main.ts': ROOTS,
+  'desktop-agent/agents/open-agents.ts': ROOTS,
+  'desktop-agent/command-line/actions/agents.ts': ROOTS,
   'desktop-agent/command-line/options.ts': 'options of the command line',
   'desktop-agent/command-line/actions/admin.ts': ROOTS,
   'desktop-agent/command-line/actions/check.ts': ROOTS,

@@ -40,7 +40,7 @@ export function addDesktopOptions(desktop: Command): Command {
     .addOption(durationOption({ ...HOLD, what: 'longest hold to ask for; shorter ones cost more requests' }))
     .option(
       '--agent-command <command>',
-      'program that answers agents: prompt on standard input (split at blanks, no shell)',
+      'program that answers all agents, whatever agents.json says: prompt on standard input (split at blanks, no shell)',
     )
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'));
 }

@@ -1,5 +1,5 @@
 /**
- * `fetch` for the calls to the relay, with a hand on its pool of connections.
+ * `fetch` for the calls of the desktop, to the relay and to models, with a hand on its pool of connections.
  *
  * Owns the pool. A connection that died without a word is found only by the call that it swallows, and the runtime's own
  * `fetch` has no way to say "none of them can be trusted any more" after a sleep, or after one of them was silent.
@@ -30,11 +30,17 @@ export interface HttpClientOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Names the proxy for an address. */
   readonly environment: ProxyEnvironment;
+  /** An answer with a longer body is an error. Default: any length; the relay is trusted to be short. */
+  readonly maxAnswerBytes?: number;
 }
 
-export function createHttpClient({ clock, environment }: HttpClientOptions): HttpClient {
-  const options: AgentOptions = { keepAlive: true, timeout: POOL_IDLE_MS, proxyEnv: proxyVariables(environment) };
-  const agents = { http: new HttpAgent(options), https: new HttpsAgent(options) };
+/** Headers of an answer that somebody looks at. */
+const HEADERS_KEPT = ['content-type', 'retry-after', 'retry-after-ms'];
+
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const { clock, environment, maxAnswerBytes = Number.POSITIVE_INFINITY } = options;
+  const pool: AgentOptions = { keepAlive: true, timeout: POOL_IDLE_MS, proxyEnv: proxyVariables(environment) };
+  const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) };
 
   function renew(): void {
     for (const agent of Object.values(agents)) {
@@ -55,20 +61,20 @@ export function createHttpClient({ clock, environment }: HttpClientOptions): Htt
     const startedAt = clock.monotonic();
     const first = start(url, init);
     try {
-      return await answerTo(first, init);
+      return await answerTo(first, init, maxAnswerBytes);
     } catch (error) {
       const isStale = first.reusedSocket && isReset(error) && clock.monotonic() - startedAt < STALE_MS;
       if (!isStale) throw error;
       // The other side had closed the pooled connection meanwhile. Every call to the relay may be made twice.
       renew();
-      return answerTo(start(url, init), init);
+      return answerTo(start(url, init), init, maxAnswerBytes);
     }
   }
 
   return { fetch, renew };
 }
 
-function answerTo(request: ClientRequest, { body, signal }: RequestInit): Promise<Response> {
+function answerTo(request: ClientRequest, { body, signal }: RequestInit, maxBytes: number): Promise<Response> {
   const { promise, resolve, reject } = Promise.withResolvers<Response>();
   const aborted = () => request.destroy(new DOMException('The call was taken back.', 'AbortError'));
   if (signal?.aborted) aborted();
@@ -76,11 +82,21 @@ function answerTo(request: ClientRequest, { body, signal }: RequestInit): Promis
   request.once('error', reject);
   request.once('response', (answer) => {
     const chunks: Buffer[] = [];
-    answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+    let bytes = 0;
+    answer.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes <= maxBytes) return;
+      reject(new RangeError(`the answer is longer than ${maxBytes} bytes`));
+      request.destroy();
+    });
     answer.once('error', reject);
     answer.once('end', () => {
       const status = answer.statusCode ?? 0;
-      const headers = { 'content-type': answer.headers['content-type'] ?? '' };
+      const headers = HEADERS_KEPT.flatMap((name): [string, string][] => {
+        const value = answer.headers[name];
+        return typeof value === 'string' ? [[name, value]] : [];
+      });
       resolve(new Response(hasBody(status) ? Buffer.concat(chunks) : null, { status, headers }));
     });
   });

@@ -33,9 +33,11 @@ export interface AgentReply {
   readonly costUsd?: number;
 }
 
-/** A failure that was paid for: its tokens count like those of an answer. */
+/**
+ * A failure that was paid for: its tokens count like those of an answer. It has no name of its own: what it says becomes
+ * the message of a Graph's `AgentError`.
+ */
 export class AgentFailure extends Error {
-  override readonly name = 'AgentFailure';
   readonly tokens: number;
   readonly costUsd: number | undefined;
 

@@ -11,7 +11,9 @@ import { systemClock, systemIds, systemRandom } from '../../../protocol/host/sys
 import { note, painted, plain, plainLines, print } from '../../../protocol/host/terminal.ts';
 import { runChannel } from '../../../protocol/ids.ts';
 import type { Ports } from '../../../protocol/ports.ts';
+import { openAgents } from '../../agents/open-agents.ts';
 import { createDesktopEngine } from '../../desktop-engine.ts';
+import { trustAlso } from '../../dialer/trust.ts';
 import { GraphSourceError, type ParsedGraph, parseGraph } from '../../engine/graph-source.ts';
 import type { RunningGraph, RunOutcome } from '../../ports.ts';
 import type { GraphEvent } from '../../run-events.ts';
@@ -28,6 +30,7 @@ export interface RunHereOptions extends OwnerOptions {
   readonly argsFile?: string;
   readonly quiet?: boolean;
   readonly agentCommand: readonly string[];
+  readonly ca?: string;
 }
 
 export async function runHere(options: RunHereOptions): Promise<void> {
@@ -37,7 +40,9 @@ export async function runHere(options: RunHereOptions): Promise<void> {
   const args = givenArguments(await typed(options), meta.arguments);
   const log = createProcessLog({ component: 'desktop', level: 'warn', terminal: true, fd: 2 });
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
-  const engine = createDesktopEngine({ ports, agentCommand: options.agentCommand, keepWarm: false });
+  trustAlso(options.ca);
+  const provider = await openAgents({ data: options.data, command: options.agentCommand, ports });
+  const engine = createDesktopEngine({ ports, provider, keepWarm: false });
   const commandId = systemIds.uuid();
   const since = systemClock.monotonic();
   const running = engine.start({

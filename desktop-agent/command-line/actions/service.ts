@@ -13,6 +13,7 @@ import { isServed, localSocketPath } from '../../../protocol/host/local-socket.t
 import { dataDirectory } from '../../../protocol/host/process.ts';
 import { siblingModule } from '../../../protocol/host/sibling-module.ts';
 import { note, print } from '../../../protocol/host/terminal.ts';
+import { AGENTS_FILE } from '../../agents/agents-file.ts';
 import { CA_VARIABLE } from '../../dialer/trust.ts';
 import { TOKEN_FILE } from '../../login/desktop-access.ts';
 import { loginFile } from '../../login/login-file.ts';
@@ -170,7 +171,11 @@ async function hints(options: InstallOptions, service: Service): Promise<string[
   }
   if (COMMAND.includes('_npx'))
     said.push(`${COMMAND} is in a cache that may be emptied: install graph-relay to keep it.`);
-  if (!options.agentCommand) said.push('Without --agent-command, agents are answered by a script that only echoes.');
+  if (!options.agentCommand && !(await exists(join(service.folder, AGENTS_FILE)))) {
+    said.push(
+      'Agents are answered by a script that only echoes: `graph-relay desktop agents --help` says how to set up others.',
+    );
+  }
   said.push(`Its log: graph-relay desktop logs -f. Variables for it alone: ${environmentFile(service.folder)}`);
   return said;
 }
