@@ -61,6 +61,15 @@ export interface EndRow {
   readonly at: number;
 }
 
+/** What the owner has decided about a tool, or about all whose names fit a pattern; the row's id is the pattern. */
+export interface PermissionRow {
+  /** `server.tool`, or what it begins with and a `*`. */
+  readonly pattern: string;
+  readonly rule: 'allow' | 'ask' | 'deny';
+  /** When it was decided, epoch milliseconds. */
+  readonly at: number;
+}
+
 /** The only row of table `end`. */
 export const LAST_END = 'last';
 
@@ -81,6 +90,16 @@ export type DesktopTables = {
   outbox: OutboxRow;
   end: EndRow;
   pause: PauseRow;
+  permission: PermissionRow;
 };
 
-export const DESKTOP_TABLES = ['instance', 'session', 'share', 'execution', 'outbox', 'end', 'pause'] as const;
+export const DESKTOP_TABLES = [
+  'instance',
+  'session',
+  'share',
+  'execution',
+  'outbox',
+  'end',
+  'pause',
+  'permission',
+] as const;

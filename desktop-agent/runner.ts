@@ -17,6 +17,7 @@ import type { GraphLibrary } from './graph-library.ts';
 import { capacityIn, type RelayMode } from './modes.ts';
 import type { Outbox } from './outbox.ts';
 import type { Dialer, Engine, RunningGraph, RunOutcome } from './ports.ts';
+import { askControl, RunControl } from './run-control.ts';
 import type { GraphEvent } from './run-events.ts';
 import type { Sharing } from './sharing.ts';
 import { STOPPED_TEXTS } from './stop-texts.ts';
@@ -185,18 +186,22 @@ export class Runner {
   async #runGraph(run: Run, graph: { name: string; source: string }): Promise<RunOutcome> {
     const { engine, onEvent, ports } = this.#options;
     const { command_id, arguments: args } = run.command;
+    const control = new RunControl({ ...this.#options, ...idsOf(run) });
     const running = engine.start({
       commandId: command_id,
       executionId: run.executionId,
       channel: runChannel(command_id),
       ...graph,
       args,
-      onEvent: (event) => onEvent(command_id, event),
+      onEvent: (event) => {
+        control.heard(event);
+        onEvent(command_id, event);
+      },
     });
     ports.log.info('run.started', { command_id, execution_id: run.executionId, graph: graph.name });
     this.#active.set(command_id, running);
     const over = new AbortController();
-    void this.#watchForStop(run, running, over.signal);
+    void control.watch(running, over.signal);
     const outcome = await running.done;
     over.abort();
     return outcome;
@@ -215,7 +220,7 @@ export class Runner {
       do {
         try {
           run.sinceAsked = stopwatch(ports.clock);
-          return await this.#control(run, { phase: 'starting', holdMs: 0, signal: late.signal });
+          return await askControl(this.#options, idsOf(run), { phase: 'starting', holdMs: 0, signal: late.signal });
         } catch (error) {
           const { code, retry, message } = asRelayError(error);
           const { command_id } = run.command;
@@ -228,47 +233,6 @@ export class Runner {
     } finally {
       late.release();
     }
-  }
-
-  /** Keeps a control open (or polls) while the run goes on, and passes a stop on, once. */
-  async #watchForStop(run: Run, running: RunningGraph, over: AbortSignal): Promise<void> {
-    const { ports } = this.#options;
-    const backoff = new Backoff(ports.random);
-    await pause(ports.clock, this.#options.mode().controlPauseMs, over);
-    while (!over.aborted) {
-      const mode = this.#options.mode();
-      let pauseMs = mode.controlPauseMs;
-      try {
-        const answer = await this.#control(run, { phase: 'running', holdMs: mode.controlHoldMs, signal: over });
-        backoff.reset();
-        if (answer.cancel) {
-          running.cancel(STOPPED_TEXTS[answer.reason ?? 'cancelled'] ?? 'The run was cancelled.');
-          return;
-        }
-      } catch (error) {
-        if (over.aborted) return;
-        pauseMs = Math.max(pauseMs, backoff.next());
-        ports.log.debug('control.failed', { command_id: run.command.command_id, code: asRelayError(error).code });
-      }
-      if (pauseMs > 0) await pause(ports.clock, pauseMs, over);
-    }
-  }
-
-  #control(
-    run: Run,
-    ask: { phase: 'starting' | 'running'; holdMs: number; signal: AbortSignal },
-  ): Promise<ControlAnswer> {
-    const epoch = this.#options.epoch();
-    return this.#options.dialer.control(
-      {
-        command_id: run.command.command_id,
-        execution_id: run.executionId,
-        phase: ask.phase,
-        hold_ms: ask.holdMs,
-        ...(epoch === undefined ? {} : { epoch }),
-      },
-      { signal: ask.signal },
-    );
   }
 
   #notStarted(run: Run, reason: StopReason | 'in-doubt'): void {

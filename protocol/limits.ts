@@ -153,6 +153,15 @@ export const RESULT_ENVELOPE_CHARS = 100_000;
 /** Length of an error text with the mark of a cut, in characters, from the published system. Cut, never inside a surrogate pair. */
 export const ERROR_CHARS = 2_000;
 
+/**
+ * Length of a tool's name, `server.tool`. Shorter: names of the kind that servers choose do not fit (64, a dot and 128).
+ * Longer: what each control of a waiting run says, and each answer about it, grows with it.
+ */
+export const TOOL_NAME_CHARS = 200;
+
+/** For how long a run may say that it waits for its owner; what is longer is shown as this long. */
+export const APPROVAL_WAIT_MAX_MS = 366 * 24 * 3_600_000;
+
 /** Length of a run's arguments as JSON text. They live in the queue until the run ends. */
 export const ARGUMENTS_CHARS = 64_000;
 

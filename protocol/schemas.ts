@@ -9,6 +9,7 @@ import { argumentsSchemaSchema } from './arguments-schema.ts';
 import { commandIdSchema, executionIdSchema, graphSessionIdSchema, instanceIdSchema, projectIdSchema } from './ids.ts';
 import { isCleanText, isContainer, isDeeperThan } from './json-text.ts';
 import {
+  APPROVAL_WAIT_MAX_MS,
   CAPACITY_MAX,
   ERROR_CHARS,
   HOLDING_MAX,
@@ -16,6 +17,7 @@ import {
   PREDECESSORS_MAX,
   PROJECTS_PER_SYNC,
   SESSIONS_PER_PROJECT,
+  TOOL_NAME_CHARS,
 } from './limits.ts';
 import { cleanText } from './text.ts';
 
@@ -111,6 +113,20 @@ export const syncAnswerSchema = z.object({
 });
 export type SyncAnswer = z.infer<typeof syncAnswerSchema>;
 
+/**
+ * What a run waits for: its owner's word on a call of this tool. Cleaned and cut here, and never refused for its length:
+ * a run that waits must still hear of a cancel.
+ */
+export const awaitingApprovalSchema = z.object({
+  tool: z.string().overwrite((tool) => cleanText(tool, TOOL_NAME_CHARS)),
+  /** For how long it has waited: two machines' clocks are not compared. */
+  waiting_ms: z
+    .int()
+    .min(0)
+    .overwrite((ms) => Math.min(ms, APPROVAL_WAIT_MAX_MS)),
+});
+export type AwaitingApproval = z.infer<typeof awaitingApprovalSchema>;
+
 export const controlInputSchema = z.object({
   command_id: commandIdSchema,
   execution_id: executionIdSchema,
@@ -118,6 +134,8 @@ export const controlInputSchema = z.object({
   phase: z.enum(['starting', 'running']),
   /** The epoch of the instance that asks. Left out by a desktop of the plain contract. */
   epoch: z.int().min(1).optional(),
+  /** While it is `running`: the first question to its owner that is open. Left out when none is. */
+  awaiting_approval: awaitingApprovalSchema.nullish(),
   hold_ms: holdMsSchema,
 });
 export type ControlInput = z.infer<typeof controlInputSchema>;

@@ -51,11 +51,19 @@ export interface ListedSession {
   readonly typical_run: { readonly median_ms: number; readonly runs: number } | null;
 }
 
+/** The owner is asked whether the run may call this tool, and has not answered. Nobody else can. */
+export interface OwnerAsked {
+  readonly tool: string;
+  /** ISO 8601. */
+  readonly since: string;
+}
+
 /** A run of this agent that has not ended, for a client that has lost its ids. */
 export interface ActiveRun {
   readonly command_id: string;
   readonly graph_session_id: string;
   readonly status: VisibleStatus;
+  readonly awaiting_approval?: OwnerAsked;
   readonly age_seconds: number;
 }
 
@@ -86,6 +94,8 @@ export interface RunView {
   readonly project_id: string;
   readonly graph_session_id: string;
   readonly status: VisibleStatus;
+  /** Left out while nothing is asked: the run goes on, or has not begun. */
+  readonly awaiting_approval?: OwnerAsked;
   readonly execution_id: string | null;
   /** True while a cancel was asked for and the desktop has not confirmed it. */
   readonly cancel_requested: boolean;
@@ -135,7 +145,7 @@ export interface AgentApi {
   listSessions(agent: AgentPrincipal, request: { project_id: string | undefined; limit: number }): Promise<SessionList>;
   /** Resolves when the run is on disk. */
   runSession(agent: AgentPrincipal, request: RunRequest): Promise<RunTicket>;
-  /** With `waitMs`, resolves at the first change of the status, or when the wait is over or `signal` aborted. */
+  /** With `waitMs`, resolves at the first change of the status or of what the owner is asked, or when the wait is over or `signal` aborted. */
   getRun(agent: AgentPrincipal, request: { command_id: string; waitMs: number; signal: AbortSignal }): Promise<RunView>;
   cancelRun(agent: AgentPrincipal, request: { command_id: string }): Promise<RunView>;
 }

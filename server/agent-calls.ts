@@ -15,6 +15,7 @@ import {
   type RunTicket,
   type RunView,
 } from './agent-api.ts';
+import type { AwaitedApprovals } from './awaited-approvals.ts';
 import type { CommandBook } from './command-book.ts';
 import type { DesktopBook, Offering } from './desktop-book.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -29,6 +30,7 @@ import { RunViews } from './run-views.ts';
 export interface AgentCallsOptions {
   readonly ports: Ports;
   readonly store: StateStore<RelayTables>;
+  readonly approvals: AwaitedApprovals;
   readonly commands: CommandBook;
   readonly desktops: DesktopBook;
   readonly dispatcher: Dispatcher;

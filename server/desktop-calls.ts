@@ -10,6 +10,7 @@ import { RelayError } from '../protocol/errors.ts';
 import { HOLD_MAX_MS } from '../protocol/limits.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
 import type { ProbeAnswer, ProbeInput } from '../protocol/schemas.ts';
+import type { AwaitedApprovals } from './awaited-approvals.ts';
 import type { CommandBook } from './command-book.ts';
 import type { DesktopBook } from './desktop-book.ts';
 import { createCompleteCalls } from './desktop-complete.ts';
@@ -24,6 +25,7 @@ import type { CommandRow, RelayTables } from './rows.ts';
 export interface DesktopCallsOptions {
   readonly ports: Ports;
   readonly store: StateStore<RelayTables>;
+  readonly approvals: AwaitedApprovals;
   readonly commands: CommandBook;
   readonly desktops: DesktopBook;
   readonly dispatcher: Dispatcher;

@@ -12,7 +12,7 @@ import { grantHold, Hold, keptMs } from './holds.ts';
 import type { CommandRow } from './rows.ts';
 
 export function createControlCall(options: DesktopCallsOptions) {
-  const { commands, desktops, dispatcher, draining, held, ports, store } = options;
+  const { approvals, commands, desktops, dispatcher, draining, held, ports, store } = options;
 
   async function control(input: ControlInput, context: CallContext): Promise<ControlAnswer> {
     desktops.contact(context.desktopId, context.transport);
@@ -29,6 +29,8 @@ export function createControlCall(options: DesktopCallsOptions) {
     if (!hasEnded(row.status)) desktops.spokeOf(row.commandId);
     if (isWaiting(row.status)) return { cancel: true, reason: 'not-started' };
     if (row.executionId !== input.execution_id) return { cancel: true, reason: row.stopReason ?? 'ended' };
+    // Who has gone away has something else to say by now.
+    if (input.phase === 'running' && !context.signal.aborted) approvals.say(row, input.awaiting_approval ?? null);
     const answer = controlAnswerOf(row);
     const holdMs = input.phase === 'running' ? grantHold(input.hold_ms, ports.random) : 0;
     return answer.cancel || holdMs === 0 ? answer : heldAnswer(row, context, holdMs);

@@ -83,7 +83,7 @@ export class Dispatcher {
     return true;
   }
 
-  /** A hold that ends at the next change of the command that its callers can see. */
+  /** A hold that ends at the next news of the command: a change that its callers can see. */
   watch(commandId: string, hold: { holdMs: number; signal: AbortSignal }): Hold<void> {
     const watcher = new Hold<void>({ clock: this.#clock, ...hold, empty: () => undefined });
     const watchers = getOrMake(this.#watchers, commandId, () => new Set<Hold<void>>());
@@ -94,6 +94,11 @@ export class Dispatcher {
     };
     watcher.answer.then(forget, forget);
     return watcher;
+  }
+
+  /** There is news of this command: whoever watches it is told. */
+  news(commandId: string): void {
+    for (const watcher of this.#watchers.get(commandId) ?? []) watcher.release();
   }
 
   #firstQueued(desktopId: string, room: { capacity: number; projectId?: string }): CommandRow[] {
@@ -116,7 +121,7 @@ export class Dispatcher {
     }
     const invisible = before !== null && isWaiting(before) && isWaiting(row.status);
     if (invisible) return;
-    for (const watcher of this.#watchers.get(row.commandId) ?? []) watcher.release();
+    this.news(row.commandId);
   }
 }
 

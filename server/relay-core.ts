@@ -9,6 +9,7 @@ import type { Ports, StateStore } from '../protocol/ports.ts';
 import { RUN_NOT_FOUND } from '../protocol/texts.ts';
 import { type AgentApi, AgentError } from './agent-api.ts';
 import { createAgentCalls } from './agent-calls.ts';
+import { AwaitedApprovals } from './awaited-approvals.ts';
 import { CommandBook } from './command-book.ts';
 import { Deadlines } from './deadlines.ts';
 import { DesktopBook } from './desktop-book.ts';
@@ -52,6 +53,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
   const commands = new CommandBook({ store, clock, log });
   const desktops = new DesktopBook({ store, clock });
   const dispatcher = new Dispatcher({ commands, clock });
+  const approvals = new AwaitedApprovals({ clock, commands, onChange: (commandId) => dispatcher.news(commandId) });
   const leases = new PlainLeases({ clock, commands });
   const onReturned = (desktopId: string) => dispatcher.dispatch(desktopId);
   const deadlines = new Deadlines({ clock, commands, desktops, leases, limits, onReturned });
@@ -63,7 +65,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
   const draining = new Draining({ ports, dispatcher, held, waits });
   logCommandLife(commands, log);
 
-  const books = { ports, store, commands, desktops, dispatcher, draining };
+  const books = { ports, store, approvals, commands, desktops, dispatcher, draining };
   const hasProject = (projectId: string) => store.rows('project').has(projectId);
   const desktopBooks = { ...books, hasProject, held };
 

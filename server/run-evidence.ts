@@ -7,6 +7,7 @@
 import { hasEnded, isWaiting } from '../protocol/command-machine.ts';
 import { PLAIN_POLL_MS } from '../protocol/limits.ts';
 import type { Clock } from '../protocol/ports.ts';
+import type { AwaitedApprovals } from './awaited-approvals.ts';
 import type { CommandBook } from './command-book.ts';
 import type { DesktopBook } from './desktop-book.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -32,11 +33,18 @@ const NEXT_LOOK_SHARE = 0.2;
 /** How often it is worth looking at a run whose desktop is away: nothing says when it comes back. */
 const AWAY_CHECK_MS = 60_000;
 
+/**
+ * How often it is worth looking at a run that waits for its owner: a person who is there answers within a minute, and one
+ * who let it wait for long will let it wait for a share of that again.
+ */
+const OWNER_CHECK_MS = 30_000;
+
 /** Bounds of the advice. Less than a second: a call for nothing. More than five minutes: a change goes unnoticed for long. */
 const CHECK_MS = { min: 1_000, max: 300_000 } as const;
 
 export interface RunEvidenceOptions {
   readonly clock: Clock;
+  readonly approvals: AwaitedApprovals;
   readonly commands: CommandBook;
   readonly desktops: DesktopBook;
   readonly dispatcher: Dispatcher;
@@ -78,9 +86,16 @@ export class RunEvidence {
    */
   checkAfterSeconds(row: CommandRow): number | null {
     if (hasEnded(row.status)) return null;
-    const away = isWaiting(row.status) && !this.#options.desktops.presence(row.desktopId).online;
-    const ms = away ? AWAY_CHECK_MS : this.#untilPickupMs(row) + this.#untilLookMs(row);
+    const ms = this.#untilWorthMs(row);
     return Math.ceil(Math.min(Math.max(ms, CHECK_MS.min), CHECK_MS.max) / 1_000);
+  }
+
+  #untilWorthMs(row: CommandRow): number {
+    const { approvals, clock, desktops } = this.#options;
+    const asked = approvals.of(row.commandId);
+    if (asked !== null) return Math.max(OWNER_CHECK_MS, OUTLASTED_SHARE * (clock.now() - asked.since));
+    if (isWaiting(row.status) && !desktops.presence(row.desktopId).online) return AWAY_CHECK_MS;
+    return this.#untilPickupMs(row) + this.#untilLookMs(row);
   }
 
   /** Until the desktop begins this one: its next sync, and what runs or waits before it. */

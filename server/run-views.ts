@@ -1,12 +1,14 @@
 /**
  * What a connected agent is shown of its runs.
  *
- * Owns the form of a run in answers. Whoever asks for one has been checked; what is shown here is on disk.
+ * Owns the form of a run in answers. Whoever asks for one has been checked; what is shown here is on disk, but for what
+ * its owner is asked at this moment.
  */
 import { hasEnded, isWaiting } from '../protocol/command-machine.ts';
 import { ACTIVE_RUNS_SHOWN, RESULT_ENVELOPE_CHARS } from '../protocol/limits.ts';
 import type { Clock, StateStore } from '../protocol/ports.ts';
-import type { ActiveRun, RunTiming, RunView, VisibleStatus } from './agent-api.ts';
+import type { ActiveRun, OwnerAsked, RunTiming, RunView, VisibleStatus } from './agent-api.ts';
+import type { AwaitedApprovals } from './awaited-approvals.ts';
 import type { CommandBook } from './command-book.ts';
 import type { DesktopBook } from './desktop-book.ts';
 import type { CommandRow, RelayTables } from './rows.ts';
@@ -15,6 +17,7 @@ import type { RunEvidence } from './run-evidence.ts';
 export interface RunViewsOptions {
   readonly clock: Clock;
   readonly store: StateStore<RelayTables>;
+  readonly approvals: AwaitedApprovals;
   readonly commands: CommandBook;
   readonly desktops: DesktopBook;
   readonly evidence: RunEvidence;
@@ -35,6 +38,7 @@ export class RunViews {
       project_id: row.projectId,
       graph_session_id: row.graphSessionId,
       status: visible(row),
+      ...this.#askedFor(row),
       execution_id: row.executionId,
       cancel_requested: row.cancelRequestedAt !== null,
       ahead: isWaiting(row.status) ? commands.waitingAhead(row.desktopId, row) : null,
@@ -60,8 +64,14 @@ export class RunViews {
         command_id: row.commandId,
         graph_session_id: row.graphSessionId,
         status: visible(row),
+        ...this.#askedFor(row),
         age_seconds: Math.max(0, Math.round((clock.now() - row.queuedAt) / 1_000)),
       }));
+  }
+
+  #askedFor({ commandId }: CommandRow): { awaiting_approval?: OwnerAsked } {
+    const open = this.#options.approvals.of(commandId);
+    return open === null ? {} : { awaiting_approval: { tool: open.tool, since: isoOf(open.since) } };
   }
 
   async #resultOf(row: CommandRow): Promise<Partial<RunView>> {

@@ -97,6 +97,7 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/local-api.ts': 'is served on the local socket only',
   'desktop-agent/rehearsal.ts': 'a throw-away desktop on a store in memory',
   'desktop-agent/service/service-file.ts': 'names the codes that are final',
+  'desktop-agent/tools/tools-api.ts': 'is served on the local socket only',
   'desktop-agent/engine/sandbox.ts': 'starts the worker thread',
   'desktop-agent/doctor.ts': ROOTS,
   'desktop-agent/login/desktop-access.ts': 'reads the token and ends the process without one',

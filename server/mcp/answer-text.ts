@@ -6,7 +6,7 @@
  */
 import { hasEnded } from '../../protocol/command-machine.ts';
 import { cleanText } from '../../protocol/text.ts';
-import type { DesktopPresence, ListedSession, RunTicket, RunView, SessionList } from '../agent-api.ts';
+import type { DesktopPresence, ListedSession, OwnerAsked, RunTicket, RunView, SessionList } from '../agent-api.ts';
 import type { UnchangedRun } from './last-told.ts';
 
 /** Of a description. A hundred words choose a Graph; fifty sessions with all that they may say fill a model's context. */
@@ -18,8 +18,8 @@ export function listText({ project_id, sessions, active_runs = [] }: SessionList
       ? `Nothing is shared with project ${project_id}. The owner shares Graph sessions on the desktop.`
       : `${sessions.length} Graph ${sessions.length === 1 ? 'session' : 'sessions'} in project ${project_id}:`;
   const runs = active_runs.map(
-    ({ command_id, graph_session_id, status, age_seconds }) =>
-      `${command_id} of ${graph_session_id}: ${status}, queued ${age_seconds} s ago`,
+    ({ command_id, graph_session_id, status, awaiting_approval: asked, age_seconds }) =>
+      `${command_id} of ${graph_session_id}: ${status}, queued ${age_seconds} s ago${asked ? `, ${askedText(asked)}` : ''}`,
   );
   return [head, ...sessions.map(sessionLine), ...(runs.length > 0 ? ['Your runs that have not ended:', ...runs] : [])]
     .join('\n')
@@ -59,12 +59,19 @@ export function stateText(run: RunView, now: number): string {
     run.status === 'running'
       ? `Running for ${since}.`
       : `Queued for ${since}, ${aheadText(run.ahead ?? 0)}; ${presenceText(run.desktop)}.`;
-  return `${state}${stop}`;
+  const asked = run.awaiting_approval;
+  const waits = asked === undefined ? '' : ` It ${askedText(asked)}; all you can do is wait or cancel.`;
+  return `${state}${waits}${stop}`;
+}
+
+function askedText({ tool, since }: OwnerAsked): string {
+  return `waits for the owner's approval of tool ${tool} since ${since}`;
 }
 
 /** Nothing that the caller has not been told how to do. */
-export function unchangedText({ status, for_seconds, check_after_seconds }: UnchangedRun): string {
-  return `Still ${status} (${for_seconds} s). Look again in ${check_after_seconds ?? 1} s.`;
+export function unchangedText({ status, for_seconds, check_after_seconds }: UnchangedRun, asked: boolean): string {
+  const waits = asked ? ', and waits for its owner' : '';
+  return `Still ${status} (${for_seconds} s)${waits}. Look again in ${check_after_seconds ?? 1} s.`;
 }
 
 function nextText(checkAfterSeconds: number | null): string {

@@ -29,12 +29,12 @@ export class LastTold {
 
   /** Notes that this is told now. True when it is news. */
   tell(run: RunView): boolean {
-    const { command_id, status, cancel_requested, ahead, desktop } = run;
+    const { command_id, status, awaiting_approval, cancel_requested, ahead, desktop } = run;
     const before = this.#states.get(command_id);
     this.#states.delete(command_id);
     // An ended run is always told in full: that is what its agent waits for.
     if (hasEnded(status)) return true;
-    const state = JSON.stringify([status, cancel_requested, ahead, desktop.online, desktop.asleep]);
+    const state = JSON.stringify([status, awaiting_approval, cancel_requested, ahead, desktop.online, desktop.asleep]);
     this.#states.set(command_id, state);
     if (this.#states.size > this.#remembered) this.#states.delete(this.#states.keys().next().value!);
     return state !== before;

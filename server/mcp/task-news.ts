@@ -77,5 +77,8 @@ function nullForUnknown(error: unknown): null {
 }
 
 function isNews(before: RunView, now: RunView): boolean {
-  return before.status !== now.status || before.cancel_requested !== now.cancel_requested;
+  const asked = ({ awaiting_approval: open }: RunView) => `${open?.tool} ${open?.since}`;
+  return (
+    before.status !== now.status || before.cancel_requested !== now.cancel_requested || asked(before) !== asked(now)
+  );
 }

@@ -22,6 +22,10 @@ const presenceSchema = z
 
 const statusSchema = z.enum(['queued', 'running', 'completed', 'failed', 'cancelled', 'expired', 'lost']);
 
+const askedSchema = z
+  .looseObject({ tool: z.string(), since: instantSchema })
+  .describe('The run stands still until its owner allows or denies a call of this tool on the desktop.');
+
 const timingSchema = z.looseObject({
   queued_at: instantSchema,
   offered_at: instantSchema.nullable(),
@@ -53,6 +57,7 @@ const anyJsonSchema = z.unknown().meta({
 
 const runShape = {
   ...unchangedShape,
+  awaiting_approval: askedSchema.optional(),
   command_id: z.string(),
   project_id: z.string(),
   graph_session_id: z.string(),
@@ -105,6 +110,7 @@ export const sessionListSchema = z.looseObject({
         command_id: z.string(),
         graph_session_id: z.string(),
         status: statusSchema,
+        awaiting_approval: askedSchema.optional(),
         age_seconds: secondsSchema,
       }),
     )

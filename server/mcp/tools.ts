@@ -177,7 +177,7 @@ const getGraphRun = defineTool({
       .optional()
       .meta({
         maximum: WAIT_MAX_SECONDS,
-        description: `Seconds to wait for a change of the status before answering; the answer comes at the first change. 0 (as when left out) answers at once. More than ${WAIT_MAX_SECONDS} is cut to ${WAIT_MAX_SECONDS}, and the answer then says so in wait_seconds_granted.`,
+        description: `Seconds to wait for a change of the status (or of awaiting_approval) before answering; the answer comes at the first change. 0 (as when left out) answers at once. More than ${WAIT_MAX_SECONDS} is cut to ${WAIT_MAX_SECONDS}, and the answer then says so in wait_seconds_granted.`,
       }),
   }),
   mayHold: (input) => Number((input as { wait_seconds?: unknown } | undefined)?.wait_seconds) > 0,
@@ -194,7 +194,7 @@ const getGraphRun = defineTool({
     const unchanged = unchangedRun(run, clock.now());
     const { wait_seconds_granted } = run;
     const sooner = wait_seconds_granted === undefined ? cut : { wait_seconds_granted };
-    return { data: { ...unchanged, ...sooner }, text: unchangedText(unchanged) };
+    return { data: { ...unchanged, ...sooner }, text: unchangedText(unchanged, run.awaiting_approval !== undefined) };
   },
 });
 

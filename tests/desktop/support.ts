@@ -7,7 +7,7 @@ import { VirtualClock } from '../../bench/sim/virtual-clock.ts';
 import { type Agent, createAgent } from '../../desktop-agent/agent.ts';
 import type { GraphLibrary, LocalSession } from '../../desktop-agent/graph-library.ts';
 import type { ModeName } from '../../desktop-agent/modes.ts';
-import type { CallOptions, Dialer, RunOutcome } from '../../desktop-agent/ports.ts';
+import type { CallOptions, Dialer, GraphRun, RunOutcome } from '../../desktop-agent/ports.ts';
 import { DESKTOP_TABLES, type DesktopTables } from '../../desktop-agent/rows.ts';
 import { RelayError } from '../../protocol/errors.ts';
 import { createMemoryState, type MemoryImage, type MemoryState } from '../../protocol/host/state/memory-state.ts';
@@ -154,6 +154,8 @@ export interface DesktopOptions {
   readonly runMs?: number;
   readonly syncDelayMs?: number;
   readonly shared?: boolean;
+  /** Called when a Graph starts. */
+  readonly onRun?: (run: GraphRun) => void;
 }
 
 export interface Desktop {
@@ -251,7 +253,10 @@ function assemble(
   const engine = createTimedEngine({
     clock,
     runMs: () => options.runMs ?? 1_000,
-    onStart: ({ commandId }) => ran.push({ commandId, at: clock.monotonic(), endedAt: null, status: null }),
+    onStart(run) {
+      ran.push({ commandId: run.commandId, at: clock.monotonic(), endedAt: null, status: null });
+      options.onRun?.(run);
+    },
     onEnd: ({ commandId }, { status }) => {
       const run = ran.findLast((r) => r.commandId === commandId)!;
       run.endedAt = clock.monotonic();

@@ -22,6 +22,8 @@ function running(changes: Partial<RunView> = {}): Partial<RunView> {
   return { status: 'running', ahead: null, timing: { ...timing, started_at: timing.queued_at }, ...changes };
 }
 
+const ASKED = { tool: 'files.write_file', since: '2026-11-08T10:00:02.000Z' };
+
 for (const era of ERAS) {
   t.test(
     `a run that goes on as it did costs fewer than 60 tokens, in words and data together, in ${era}`,
@@ -51,6 +53,18 @@ for (const era of ERAS) {
     },
   );
 
+  t.test(`a run that waits for its owner says so in fewer than 60 tokens, in ${era}`, async (t) => {
+    const world = createWorld();
+    world.api.run = running({ awaiting_approval: ASKED });
+    const first = await callTool(world, era, ['get_graph_run', READ]);
+    t.strictSame(first.structuredContent.awaiting_approval, ASKED);
+    const next = await callTool(world, era, ['get_graph_run', READ]);
+    t.match(next.structuredContent, { status: 'running', unchanged: true });
+    t.match(next.content[0].text, /^Still running \(\d+ s\), and waits for its owner\. Look again in 10 s\.$/);
+    const tokens = tokensOf(next.content[0].text) + tokensOf(JSON.stringify(next.structuredContent));
+    t.ok(tokens < 60, `${tokens} tokens`);
+  });
+
   t.test(`each change is told in full, once, in ${era}`, async (t) => {
     const world = createWorld();
     const unchanged = async () => (await callTool(world, era, ['get_graph_run', READ])).structuredContent.unchanged;
@@ -61,6 +75,8 @@ for (const era of ERAS) {
       { ahead: 1 },
       { desktop: { ...desktop, online: false } },
       running(),
+      running({ awaiting_approval: ASKED }),
+      running({ awaiting_approval: { ...ASKED, since: '2026-11-08T10:05:00.000Z' } }),
       running({ cancel_requested: true }),
     ];
     for (const run of changes) {
@@ -82,6 +98,11 @@ const WORDS: readonly (readonly [string, Partial<RunView>, RegExp])[] = [
   ],
   ['running', running(), /^Running for 3 s\. Call get_graph_run with wait_seconds, or in 10 s\.$/],
   ['a stop', running({ cancel_requested: true }), /^Running for 3 s\. A stop was asked for\. /],
+  [
+    'waiting for its owner',
+    running({ awaiting_approval: ASKED }),
+    /^Running for 3 s\. It waits for the owner's approval of tool files\.write_file since 2026-11-08T10:00:02\.000Z; all you can do is wait or cancel\. Call get_graph_run/,
+  ],
   ['completed', { status: 'completed', result: 1, total_tokens: 32 }, /^Completed, 32 tokens\. Its result follows\.$/],
   [
     'cut',
@@ -130,6 +151,12 @@ ${SESSION} "Report" (broken) [desktop online over long-poll]
 Your runs that have not ended:
 ${COMMAND} of ${SESSION}: running, queued 7 s ago`,
   );
+  const [run] = list.active_runs!;
+  const asked = listText({ ...list, active_runs: [{ ...run!, awaiting_approval: ASKED }] });
+  t.match(
+    asked,
+    `running, queued 7 s ago, waits for the owner's approval of tool files.write_file since ${ASKED.since}`,
+  );
   t.match(listText({ project_id: 'home', sessions: [] }), /^Nothing is shared with project home\. The owner shares/);
 });
 
@@ -154,7 +181,11 @@ t.test('a desktop that is away is told with what is known of it', async (t) => {
 });
 
 t.test('the published shapes are those of the answers', async (t) => {
-  const views = [runView(), runView({ status: 'completed', result: { a: 1 }, check_after_seconds: null })];
+  const views = [
+    runView(),
+    runView({ status: 'completed', result: { a: 1 }, check_after_seconds: null }),
+    runView(running({ awaiting_approval: ASKED })),
+  ];
   for (const view of views) {
     t.ok(runSchema.safeParse(view).success);
     t.ok(readRunSchema.safeParse(view).success);
@@ -162,6 +193,7 @@ t.test('the published shapes are those of the answers', async (t) => {
     t.notOk(ticketSchema.safeParse(view).success, 'a ticket says whether it was replayed');
   }
   t.ok(readRunSchema.safeParse({ status: 'running', unchanged: true, for_seconds: 3, check_after_seconds: 1 }).success);
+  t.notOk(runSchema.safeParse(runView({ awaiting_approval: { tool: 'a.b' } as never })).success);
   t.ok(sessionListSchema.safeParse({ project_id: 'home', sessions: [listed] }).success);
   for (const { listed: tool } of TOOLS.values())
     t.match(tool.outputSchema, { type: 'object', properties: {} }, tool.name);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { tellNews } from '../../server/mcp/task-news.ts';
-import { createTestRelay, SECOND, SILENT, session, startRun, type TestRelay } from '../contract/support.ts';
+import { createTestRelay, SECOND, SILENT, session, startRun, type TestRelay, uuid } from '../contract/support.ts';
 import { COMMAND, declaring, message, postOf, runView, UNKNOWN_COMMAND } from './fixtures.ts';
 import { connectTaskClient, DECLARED } from './task-client.ts';
 import { beginRun, completeRun, connectClient, startedRun, syncDesktop, useVirtualTimers } from './virtual-client.ts';
@@ -99,6 +99,31 @@ t.test('the client of the extension gets its result by news, long before it woul
   t.ok(world.clock.monotonic() - startedAt < SECOND);
   t.equal(await world.settle(subscription.closed), 'graceful');
   await client.close();
+});
+
+t.test('a task whose owner is asked stays at work and says what it waits for, then that it goes on', async (t) => {
+  const world = await createTestRelay();
+  const id = await startedRun(world);
+  const stream = await openStream(world, listen([id]));
+  const said = async (awaiting_approval: object | null) => {
+    const control = { command_id: id, execution_id: uuid(1), phase: 'running', hold_ms: 0, awaiting_approval };
+    await world.settle(world.trpc('control', control));
+    await world.clock.advance(0);
+  };
+  await said({ tool: 'files.write_file', waiting_ms: 2 * SECOND });
+  const asked = stream.messages.at(-1).params;
+  t.match(asked, {
+    status: 'working',
+    statusMessage: /waits for the owner's approval of tool files\.write_file since /,
+  });
+  t.equal(asked.pollIntervalMs, 30 * SECOND);
+  await said({ tool: 'files.write_file', waiting_ms: 2 * SECOND });
+  t.equal(stream.messages.length, 3, 'the same again is no news');
+  await said(null);
+  t.equal(stream.messages.length, 4);
+  t.notMatch(stream.messages.at(-1).params.statusMessage, /owner/);
+  await world.settle(world.relay.drain());
+  await world.settle(stream.ended);
 });
 
 t.test('a task that has ended is told once, and nothing to listen to ends at once', async (t) => {

@@ -158,6 +158,12 @@ for (const [what, fits, exceeds] of SYNC_BOUNDS) {
   });
 }
 
+t.test('what an older version does not know of is left aside, so that a newer one may say more', async (t) => {
+  const control = { command_id: COMMAND, execution_id: EXECUTION, phase: 'running', hold_ms: 0 };
+  t.strictSame(controlInputSchema.parse({ ...control, told_by_a_newer_one: { a: 1 } }), control);
+  t.strictSame(controlAnswerSchema.parse({ cancel: false, reason: null, more: 1 }), { cancel: false, reason: null });
+});
+
 t.test('no field of a call may be left out, but those that are optional', async (t) => {
   const whole: [z.ZodType, Record<string, unknown>][] = [
     [syncInputSchema, sync()],
