@@ -8,6 +8,7 @@ import type {
   CompleteInput,
   ControlAnswer,
   ControlInput,
+  OfferedCommand,
   ProbeAnswer,
   ProbeInput,
   SyncAnswer,
@@ -29,6 +30,8 @@ export interface GraphRun {
   readonly source: string;
   /** The caller's arguments: a JSON object. */
   readonly args: Readonly<Record<string, unknown>>;
+  /** The command as it was offered; left out when nobody asked but the owner. */
+  readonly asked?: Pick<OfferedCommand, 'project_id' | 'graph_session_id' | 'slug' | 'queued_at_ms'>;
   /** Called for each event of the run, in order. Must not throw. */
   readonly onEvent: (event: GraphEvent) => void;
 }

@@ -186,11 +186,11 @@ export class Runner {
     const { engine, onEvent, ports } = this.#options;
     const { command_id, arguments: args } = run.command;
     const running = engine.start({
-      commandId: command_id,
-      executionId: run.executionId,
+      ...idsOf(run),
       channel: runChannel(command_id),
       ...graph,
       args,
+      asked: run.command,
       onEvent: (event) => onEvent(command_id, event),
     });
     ports.log.info('run.started', { command_id, execution_id: run.executionId, graph: graph.name });
