@@ -17,6 +17,7 @@ import { createDialers } from './dialer/dialers.ts';
 import { createHttpClient } from './dialer/http-client.ts';
 import { openSocket } from './dialer/open-socket.ts';
 import { trustAlso } from './dialer/trust.ts';
+import { EMPTY_SHELF } from './engine/graph-shelf.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { createDesktopAdmin, createDesktopLocalRouter, type DesktopLocalRouter } from './local-api.ts';
@@ -67,7 +68,7 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     const ways = { url: options.relay, token: access.token, clock: systemClock, ...client, open: openSocket };
     const dialers = access.keeping(createDialers(ways));
     const engine = createDesktopEngine({ ports, agentCommand: options.agentCommand });
-    const runs = await openRuns({ ports, desktopFolder: directory, library });
+    const runs = await openRuns({ ports, desktopFolder: directory, library, graphs: EMPTY_SHELF });
     const agent = createAgent({
       ports,
       dialers,

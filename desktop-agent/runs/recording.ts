@@ -9,6 +9,7 @@ import { stopwatch } from '../../protocol/waiting.ts';
 import type { GraphRun, RunOutcome } from '../ports.ts';
 import type { GraphEvent } from '../run-events.ts';
 import { type BoundedEvent, boundedEvent, hashOf } from './bounded-event.ts';
+import type { CalledGraph } from './handed-out-graphs.ts';
 import type { HistoryLimits } from './history-limits.ts';
 import type { RecordFiles, RecordName } from './record-files.ts';
 import { type EndLine, type EventLine, type NestedLine, RECORD_FORMAT, type RunLine } from './record-lines.ts';
@@ -33,7 +34,7 @@ export interface RecordingOptions {
   readonly clock: Clock;
   readonly limits: HistoryLimits;
   /** A Graph that was called, as it was handed out. */
-  readonly nested: (called: { slug: string; version: number | null }) => NestedLine | null;
+  readonly nested: (called: CalledGraph) => NestedLine | null;
 }
 
 export class Recording {
@@ -81,6 +82,7 @@ export class Recording {
     this.#count(event);
     const stamp = { n: this.#events, at_ms: Math.round(clock.now()), after_ms: this.#elapsedMs() };
     if (event.type === 'graph_started') this.#noteNested(event);
+    else if (event.type === 'graph_refused') this.#noteNested({ reference: event.slug });
     this.#keep({ kind: 'event', ...stamp }, event);
     return { ...stamp, ...boundedEvent(event, limits.liveTextChars) };
   }
@@ -151,13 +153,15 @@ export class Recording {
     else if (event.type === 'approval_decided') this.#approvals.delete(event.approval);
   }
 
-  /** Once for each Graph that is called: its text as it was handed out. */
-  #noteNested({ slug, version }: { slug: string; version: number | null }): void {
-    const key = `${slug} ${version}`;
+  /** Once for each Graph that is called, and each name that it is called by: its text as it was handed out. */
+  #noteNested(called: CalledGraph): void {
+    const line = this.#options.nested(called);
+    if (line === null) return;
+    const { sha256, references } = line;
+    const key = JSON.stringify([sha256, references]);
     if (this.#nested.has(key)) return;
     this.#nested.add(key);
-    const line = this.#options.nested({ slug, version });
-    if (line !== null) this.#line(line);
+    this.#line(line);
   }
 
   #line(line: object): boolean {

@@ -9,6 +9,7 @@ import { pause } from '../../protocol/waiting.ts';
 import type { ExecutionIds } from '../execution-journal.ts';
 import type { GraphRun, RunningGraph, RunOutcome } from '../ports.ts';
 import type { GraphEvent } from '../run-events.ts';
+import type { CalledGraph } from './handed-out-graphs.ts';
 import { DEFAULT_HISTORY_LIMITS, type HistoryLimits } from './history-limits.ts';
 import { KeptRecords } from './kept-records.ts';
 import { commandIdOf, type RecordFiles, type RecordName, recordName } from './record-files.ts';
@@ -23,7 +24,7 @@ export interface RunHistoryOptions {
   /** What is known of a session at this moment. */
   readonly sessionOf?: (graphSessionId: string) => RecordedSession | null;
   /** A Graph that was called, as it was handed out last. */
-  readonly nested?: (called: { slug: string; version: number | null }) => NestedLine | null;
+  readonly nested?: (called: CalledGraph) => NestedLine | null;
   /** What differs from {@link DEFAULT_HISTORY_LIMITS}. */
   readonly limits?: Partial<HistoryLimits>;
 }
