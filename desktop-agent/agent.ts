@@ -6,14 +6,14 @@
 import { HOLD_MAX_MS } from '../protocol/limits.ts';
 import type { Ports, StateStore } from '../protocol/ports.ts';
 import { pause } from '../protocol/waiting.ts';
-import { ExecutionJournal } from './execution-journal.ts';
+import { type ExecutionIds, ExecutionJournal } from './execution-journal.ts';
 import type { GraphLibrary } from './graph-library.ts';
 import { recordStart } from './instances.ts';
 import type { ModeName, RelayMode } from './modes.ts';
 import { Outbox } from './outbox.ts';
 import { type PathProbe, type PathWatch, watchPath } from './path-watch.ts';
 import { Pausing } from './pausing.ts';
-import type { Engine } from './ports.ts';
+import type { Engine, RunOutcome } from './ports.ts';
 import { Recovery } from './recovery.ts';
 import { type LoopEnd, RelayLoop } from './relay-loop.ts';
 import { type DesktopTables, type EndRow, LAST_END, type OutboxRow } from './rows.ts';
@@ -37,6 +37,8 @@ export interface AgentOptions {
   /** Longest hold to ask for; the contract's longest unless the owner wants shorter ones. */
   readonly holdMs?: number;
   readonly onEvent?: (commandId: string, event: GraphEvent) => void;
+  /** A run that the process before this one began has got its end. */
+  readonly onSettled?: (ids: ExecutionIds, outcome: RunOutcome) => void;
 }
 
 export interface AgentSnapshot {
@@ -93,7 +95,14 @@ export function createAgent(options: AgentOptions): Agent {
     onEvent: options.onEvent ?? (() => {}),
   });
   const instanceId = ports.ids.uuid();
-  const recovery = new Recovery({ ports, journal, outbox, dialer, onForgotten: () => loop.wake('recovered') });
+  const recovery = new Recovery({
+    ports,
+    journal,
+    outbox,
+    dialer,
+    onSettled: options.onSettled ?? (() => {}),
+    onForgotten: () => loop.wake('recovered'),
+  });
   let predecessors: readonly string[] = [];
   const loop: RelayLoop = new RelayLoop({
     ports,

@@ -2,15 +2,18 @@
 import type { Ports } from '../protocol/ports.ts';
 import type { AgentProvider } from './engine/agent-provider.ts';
 import { createEngine, type GraphEngine } from './engine/engine.ts';
+import type { GraphShelf } from './engine/graph-shelf.ts';
 
 export interface DesktopEngineOptions {
   readonly ports: Ports;
   /** Who answers agents: `agents/open-agents.ts` makes it. */
   readonly provider: AgentProvider;
+  /** Graphs that a Graph may call. */
+  readonly graphs: GraphShelf;
   /** Keep a started sandbox for the next run. Default true. */
   readonly keepWarm?: boolean;
 }
 
-export function createDesktopEngine({ ports, provider, keepWarm = true }: DesktopEngineOptions): GraphEngine {
-  return createEngine({ ports, provider, keepWarm });
+export function createDesktopEngine({ keepWarm = true, ...parts }: DesktopEngineOptions): GraphEngine {
+  return createEngine({ ...parts, keepWarm });
 }

@@ -14,7 +14,7 @@ import type { Ports, StateStore, StoreChange, Timer } from '../protocol/ports.ts
 import { cleanText } from '../protocol/text.ts';
 import { slugOf } from './engine/graph-meta.ts';
 import { parseGraph } from './engine/graph-source.ts';
-import type { GraphLibrary, LoadedGraph, LocalSession } from './graph-library.ts';
+import { type GraphLibrary, type LoadedGraph, type LocalSession, sessionNamed } from './graph-library.ts';
 import type { DesktopTables, SessionRow } from './rows.ts';
 
 /** Larger files are listed as broken. A Graph is a program; data belongs into its arguments or its tools. */
@@ -69,12 +69,7 @@ export class FolderLibrary implements GraphLibrary {
 
   /** By id, slug or file name. Null when there is none, or more than one of that slug. */
   find(reference: string): LocalSession | null {
-    const wanted = reference.toLowerCase();
-    const found = this.#sessions.filter(
-      (session) =>
-        session.graph_session_id === wanted || session.slug === reference || session.file_name === basename(reference),
-    );
-    return found.length === 1 ? (found[0] ?? null) : null;
+    return sessionNamed(this.#sessions, reference);
   }
 
   async load(graphSessionId: string): Promise<LoadedGraph | null> {

@@ -2,6 +2,7 @@
  * The Graphs of this desktop, as sessions. A port: the folder adapter is in `folder-library.ts`, the simulation has one
  * in memory.
  */
+import { basename } from 'node:path';
 import type { SharedSession } from '../protocol/schemas.ts';
 
 /** A Graph that is about to run. */
@@ -26,4 +27,14 @@ export interface LocalSession extends SharedSession {
 /** The part of a session that goes to the relay. */
 export function sharedPart({ file_name: _file, problem: _problem, ...shared }: LocalSession): SharedSession {
   return shared;
+}
+
+/** By id, slug or file name. Null when there is none, or more than one of that slug. */
+export function sessionNamed(sessions: readonly LocalSession[], reference: string): LocalSession | null {
+  const wanted = reference.toLowerCase();
+  const found = sessions.filter(
+    ({ graph_session_id, slug, file_name }) =>
+      graph_session_id === wanted || slug === reference || file_name === basename(reference),
+  );
+  return found.length === 1 ? (found[0] ?? null) : null;
 }

@@ -8,6 +8,8 @@ import type { FolderLibrary } from './folder-library.ts';
 import type { LocalSession } from './graph-library.ts';
 import type { Pausing } from './pausing.ts';
 import type { EndRow } from './rows.ts';
+import type { RunDesk } from './runs/run-desk.ts';
+import { createRunsRouter } from './runs/runs-router.ts';
 import type { Sharing } from './sharing.ts';
 
 export interface ShownSession extends LocalSession {
@@ -161,7 +163,7 @@ function endedStatus(row: EndRow | undefined): EndedStatus | null {
 
 const shareSchema = z.object({ session: z.string(), project: z.string() });
 
-export function createDesktopLocalRouter(admin: DesktopAdmin) {
+export function createDesktopLocalRouter(admin: DesktopAdmin, runs: RunDesk) {
   const { router, procedure } = localTrpc;
   return router({
     graphFolder: procedure.mutation(() => answering(admin.graphFolder())),
@@ -176,6 +178,7 @@ export function createDesktopLocalRouter(admin: DesktopAdmin) {
     pausedSince: procedure.mutation(() => answering(admin.pausedSince())),
     asleep: procedure.mutation(() => answering(admin.asleep())),
     awake: procedure.mutation(() => answering(admin.awake())),
+    runs: createRunsRouter(runs),
   });
 }
 

@@ -1,4 +1,5 @@
 /** The desktop as a process: real clock, real disk, the real engine. The composition root of the desktop. */
+import type { Server } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { EXIT_CODES } from '../protocol/host/exit-codes.ts';
 import { localHandler } from '../protocol/host/local-calls.ts';
@@ -19,12 +20,14 @@ import { openSocket } from './dialer/open-socket.ts';
 import { trustAlso } from './dialer/trust.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
-import { createDesktopAdmin, createDesktopLocalRouter } from './local-api.ts';
+import { libraryShelf } from './library-shelf.ts';
+import { createDesktopAdmin, createDesktopLocalRouter, type DesktopLocalRouter } from './local-api.ts';
 import { openAccess } from './login/desktop-access.ts';
 import { LOGIN_ENDED } from './login/oauth-calls.ts';
 import type { ModeName } from './modes.ts';
 import { rehearseDesktop } from './rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
+import { openRuns } from './runs/open-runs.ts';
 import { watchSleep } from './sleep-watch.ts';
 
 export interface DesktopOptions {
@@ -64,24 +67,24 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   try {
     await library.scan();
     await rehearseDesktop(ports);
-    const { token } = access;
-    const dialers = access.keeping(
-      createDialers({ url: options.relay, token, clock: systemClock, ...client, open: openSocket }),
-    );
-    const engine = createDesktopEngine({ ports, provider });
+    const ways = { url: options.relay, token: access.token, clock: systemClock, ...client, open: openSocket };
+    const dialers = access.keeping(createDialers(ways));
+    const runs = await openRuns({ ports, desktopFolder: directory, library, graphs: libraryShelf(library) });
+    const engine = createDesktopEngine({ ports, provider, graphs: runs.graphs });
     const agent = createAgent({
       ports,
       dialers,
       store,
-      engine,
+      engine: runs.recorded(engine),
       library,
       mode: options.mode,
       slots: options.slots,
       holdMs: options.holdMs,
       network: networkFingerprint,
+      onSettled: runs.history.settled,
     });
     const admin = createDesktopAdmin({ library, sharing: agent.sharing, pausing: agent.pausing, agent });
-    const local = await serveLocal(localSocketPath(directory), localHandler(createDesktopLocalRouter(admin)));
+    const local = await serveOwner(directory, createDesktopLocalRouter(admin, runs.desk));
     library.watch(agent.libraryChanged);
     // Ready means that the first run is as quick as any other.
     await engine.warmedUp();
@@ -106,6 +109,10 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     log.info('desktop.stopped');
     log.flush();
   }
+}
+
+function serveOwner(directory: string, router: DesktopLocalRouter): Promise<Server> {
+  return serveLocal(localSocketPath(directory), localHandler(router));
 }
 
 /** Addresses of this machine: another network gives another text. */

@@ -8,6 +8,7 @@ import type {
   CompleteInput,
   ControlAnswer,
   ControlInput,
+  OfferedCommand,
   ProbeAnswer,
   ProbeInput,
   SyncAnswer,
@@ -29,8 +30,12 @@ export interface GraphRun {
   readonly source: string;
   /** The caller's arguments: a JSON object. */
   readonly args: Readonly<Record<string, unknown>>;
+  /** The command as it was offered; left out when nobody asked but the owner. */
+  readonly asked?: Pick<OfferedCommand, 'project_id' | 'graph_session_id' | 'slug' | 'queued_at_ms'>;
   /** Called for each event of the run, in order. Must not throw. */
   readonly onEvent: (event: GraphEvent) => void;
+  /** Called, maybe again and again, when {@link RunningGraph.openRetries} may have become a number. Must not throw. */
+  readonly onQuiet?: () => void;
 }
 
 /** How a run ended. */
@@ -51,6 +56,12 @@ export interface RunningGraph {
   readonly done: Promise<RunOutcome>;
   /** Stops the Graph and its agents. The outcome is then `cancelled` with this reason, unless it had ended before. */
   cancel(reason: string): void;
+  /**
+   * Null while a Graph of the run computes. A number while each of them waits and has seen all that it was told: nothing
+   * happens until an agent or a tool answers, or one of this many waits of `retry` is over. A replay decides then who is
+   * answered.
+   */
+  openRetries?(): number | null;
 }
 
 export interface Engine {

@@ -21,6 +21,8 @@ export interface RecoveryOptions {
   readonly journal: ExecutionJournal;
   readonly outbox: Outbox;
   readonly dialer: Dialer;
+  /** An execution has got its end. */
+  readonly onSettled: (ids: ExecutionIds, outcome: RunOutcome) => void;
   /** An execution was forgotten: the relay may offer its command again, if it hears of that. */
   readonly onForgotten: () => void;
 }
@@ -60,6 +62,7 @@ export class Recovery {
       return;
     }
     ports.log.warn('run.interrupted', logged);
+    this.#options.onSettled(ids, verdict);
     const row = await journal.finish(ids, verdict);
     await outbox.post(row, undefined);
   }

@@ -188,11 +188,11 @@ export class Runner {
     const { command_id, arguments: args } = run.command;
     const control = new RunControl({ ...this.#options, ...idsOf(run) });
     const running = engine.start({
-      commandId: command_id,
-      executionId: run.executionId,
+      ...idsOf(run),
       channel: runChannel(command_id),
       ...graph,
       args,
+      asked: run.command,
       onEvent: (event) => {
         control.heard(event);
         onEvent(command_id, event);

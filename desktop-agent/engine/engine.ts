@@ -55,7 +55,8 @@ export function createEngine(options: EngineOptions): GraphEngine {
       if (closed) execution.cancel(CLOSED);
       else execution.begin();
     });
-    return { done: execution.done, cancel: (reason) => execution.cancel(reason) };
+    const { done } = execution;
+    return { done, cancel: (reason) => execution.cancel(reason), openRetries: () => execution.openRetries() };
   }
 
   async function close(): Promise<void> {

@@ -6,6 +6,7 @@
  */
 import type { Ports } from '../../protocol/ports.ts';
 import { cleanText } from '../../protocol/text.ts';
+import type { GraphRun } from '../ports.ts';
 import type { GraphEvent } from '../run-events.ts';
 import { AgentGate } from './agent-gate.ts';
 import type { AgentProvider } from './agent-provider.ts';
@@ -35,6 +36,7 @@ export interface FleetOptions {
   readonly commandId: string;
   readonly runId: string;
   readonly emit: (event: GraphEvent) => void;
+  readonly onQuiet?: GraphRun['onQuiet'];
 }
 
 export class Fleet {
@@ -49,6 +51,7 @@ export class Fleet {
   /** The Graphs that run. */
   readonly frames = new Set<GraphFrame>();
   readonly #emit: (event: GraphEvent) => void;
+  readonly #onQuiet: GraphRun['onQuiet'];
   #shown = 0;
 
   constructor({ ports, provider, tools, graphs, limits, pool }: EngineParts, options: FleetOptions) {
@@ -57,6 +60,7 @@ export class Fleet {
     const onChange = (): void => this.reckon();
     const emit = (event: GraphEvent, caller: Caller): void => this.emit(event, caller);
     this.#emit = options.emit;
+    this.#onQuiet = options.onQuiet;
     this.limits = limits;
     this.pool = pool;
     this.wall = new WallTime(clock);
@@ -85,10 +89,16 @@ export class Fleet {
     }
   }
 
+  /** Whether each Graph of the run waits, and has seen all that it was told. */
+  get isQuiet(): boolean {
+    return this.graphs.looking === 0 && [...this.frames].every(({ idle }) => idle);
+  }
+
   /** The wall time stands still while the owner is asked and nothing else of the run goes on. */
   reckon(): void {
-    const { agents, tools, retries, graphs, frames } = this;
-    const worksOn = agents.running > 0 || tools.working > 0 || retries.open > 0 || graphs.looking > 0;
-    this.wall.stand(tools.parked > 0 && !worksOn && [...frames].every(({ idle }) => idle));
+    const { agents, tools, retries } = this;
+    const worksOn = agents.running > 0 || tools.working > 0 || retries.open > 0;
+    this.wall.stand(tools.parked > 0 && !worksOn && this.isQuiet);
+    if (this.isQuiet) this.#onQuiet?.();
   }
 }

@@ -32,7 +32,8 @@ export class GraphExecution implements RunningGraph {
     this.#parts = parts;
     this.runId = parts.ports.ids.uuid();
     const emit = (event: GraphEvent): void => this.#emit(event);
-    this.#fleet = new Fleet(parts, { commandId: run.commandId, runId: this.runId, emit });
+    const { commandId, onQuiet } = run;
+    this.#fleet = new Fleet(parts, { commandId, runId: this.runId, emit, ...(onQuiet && { onQuiet }) });
     this.done = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -51,6 +52,10 @@ export class GraphExecution implements RunningGraph {
 
   cancel(reason: string): void {
     this.#end({ status: 'cancelled', resultJson: null, error: cleanText(reason, ERROR_CHARS) });
+  }
+
+  openRetries(): number | null {
+    return this.#fleet.isQuiet ? this.#fleet.retries.open : null;
   }
 
   /** Resolves when each worker is gone and each provider and tool has let go; only after the run has ended. */

@@ -43,6 +43,7 @@ export function faultyDisk(disk: Disk, faults: Faults): Disk {
     list: (path) => guarded('list', path, () => disk.list(path)),
     read: (path) => guarded('read', path, () => disk.read(path)),
     readPart: (path, offset, length) => guarded('read', path, () => disk.readPart(path, offset, length)),
+    size: (path) => guarded('read', path, () => disk.size(path)),
     link: (from, to) => guarded('link', to, () => disk.link(from, to)),
     rename: (from, to) => guarded('rename', to, () => disk.rename(from, to)),
     remove: (path) => guarded('remove', path, () => disk.remove(path)),

@@ -115,6 +115,10 @@ export class MemoryDisk implements Disk {
     return (await this.read(path))?.subarray(offset, offset + length) ?? null;
   }
 
+  async size(path: string): Promise<number | null> {
+    return (await this.read(path))?.length ?? null;
+  }
+
   async open(path: string, how: OpenHow): Promise<DiskFile> {
     const present = this.#names.get(path);
     if (how === 'new' && present !== undefined) throw refusal('EEXIST', path);

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { ExitError } from '../../../protocol/host/exit-codes.ts';
-import type { LocalSession } from '../../graph-library.ts';
+import type { GraphLibrary, LocalSession } from '../../graph-library.ts';
 import { type OwnerOptions, withAdmin } from './admin.ts';
 
 export interface GraphFolder {
@@ -33,6 +33,19 @@ export async function readGraph(file: string, { sessions }: GraphFolder): Promis
       `${file} cannot be read (${reason}). Name a file, or a Graph of this desktop: ${known}.`,
     );
   }
+}
+
+/** The Graphs of the folder, for runs in this process. */
+export function filesOf({ folder, sessions }: GraphFolder): GraphLibrary {
+  return {
+    list: () => sessions,
+    async load(graphSessionId) {
+      const session = sessions.find(({ graph_session_id }) => graph_session_id === graphSessionId);
+      if (session === undefined) return null;
+      const source = await readFile(join(folder, session.file_name), 'utf8').catch(() => null);
+      return source === null ? null : { name: session.file_name, source };
+    },
+  };
 }
 
 /** As short as it is from here. */

@@ -7,8 +7,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { localClient } from '../../../protocol/host/local-calls.ts';
 import { dataDirectory } from '../../../protocol/host/process.ts';
+import { slugOf } from '../../engine/graph-meta.ts';
 import { parseGraph } from '../../engine/graph-source.ts';
-import { slugOf } from '../../folder-library.ts';
 import type { DesktopLocalRouter } from '../../local-api.ts';
 import type { Names } from '../names.ts';
 

@@ -15,13 +15,14 @@ import { openAgents } from '../../agents/open-agents.ts';
 import { createDesktopEngine } from '../../desktop-engine.ts';
 import { trustAlso } from '../../dialer/trust.ts';
 import { GraphSourceError, type ParsedGraph, parseGraph } from '../../engine/graph-source.ts';
+import { libraryShelf } from '../../library-shelf.ts';
 import type { RunningGraph, RunOutcome } from '../../ports.ts';
 import type { GraphEvent } from '../../run-events.ts';
 import { EventLines } from '../event-lines.ts';
 import { givenArguments, type Typed } from '../given-arguments.ts';
 import { costText, counted, listed, spanText } from '../words.ts';
 import { flagsOf, type OwnerOptions } from './admin.ts';
-import { fileNamed, graphFolderOf, readGraph } from './graph-files.ts';
+import { fileNamed, filesOf, graphFolderOf, readGraph } from './graph-files.ts';
 
 export interface RunHereOptions extends OwnerOptions {
   readonly graph: string;
@@ -42,7 +43,7 @@ export async function runHere(options: RunHereOptions): Promise<void> {
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
   trustAlso(options.ca);
   const provider = await openAgents({ data: options.data, command: options.agentCommand, ports });
-  const engine = createDesktopEngine({ ports, provider, keepWarm: false });
+  const engine = createDesktopEngine({ ports, provider, graphs: libraryShelf(filesOf(folder)), keepWarm: false });
   const commandId = systemIds.uuid();
   const since = systemClock.monotonic();
   const running = engine.start({

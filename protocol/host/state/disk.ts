@@ -31,6 +31,8 @@ export interface Disk {
   read(path: string): Promise<Buffer | null>;
   /** Up to `length` bytes from `offset`, or null when there is no file. */
   readPart(path: string, offset: number, length: number): Promise<Buffer | null>;
+  /** Bytes of the file, or null when there is none. */
+  size(path: string): Promise<number | null>;
   open(path: string, how: OpenHow): Promise<DiskFile>;
   /** A second name for a file. Fails with EEXIST when the name is taken. */
   link(from: string, to: string): Promise<void>;

@@ -25,6 +25,7 @@ export const nodeDisk: Disk = {
   list: (directory) => files.readdir(directory),
   read: (path) => nullWhenMissing(files.readFile(path)),
   readPart,
+  size: async (path) => (await nullWhenMissing(files.stat(path)))?.size ?? null,
   open: async (path, how) => nodeFile(await openDescriptor(path, FLAGS[how])),
   link: (from, to) => files.link(from, to),
   rename: (from, to) => files.rename(from, to),
