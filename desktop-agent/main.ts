@@ -50,6 +50,21 @@ const DRAIN_GRACE_MS = 10_000;
 
 /** Runs until it is asked to stop, or the relay refuses it for good. */
 export async function runDesktop(options: DesktopOptions): Promise<void> {
+  const opened = await openDesktop(options);
+  const { log, library, store } = opened;
+  try {
+    await library.scan();
+    await live(options, opened, await assemble(options, opened));
+  } finally {
+    library.close();
+    await store.close();
+    log.info('desktop.stopped');
+    log.flush();
+  }
+}
+
+/** What is on this machine: the log, the data folder with its state, the Graphs, who may answer agents, the login. */
+async function openDesktop(options: DesktopOptions) {
   const log = createProcessLog({ component: 'desktop', level: options.logLevel, terminal: process.stdout.isTTY });
   endOnFault(log);
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
@@ -61,39 +76,50 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
   const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });
   // Not before: the file belongs to whoever has the folder.
   log.keepIn(desktopLogFile(options.data));
-  const folder = await graphFolder(options);
-  const library = new FolderLibrary({ folder, store, ports });
-  let stopWatching = () => {};
-  try {
-    await library.scan();
-    await rehearseDesktop(ports);
-    const ways = { url: options.relay, token: access.token, clock: systemClock, ...client, open: openSocket };
-    const dialers = access.keeping(createDialers(ways));
-    const runs = await openRuns({ ports, desktopFolder: directory, library, graphs: libraryShelf(library) });
-    const engine = createDesktopEngine({ ports, provider, graphs: runs.graphs });
-    const agent = createAgent({
-      ports,
-      dialers,
-      store,
-      engine: runs.recorded(engine),
-      library,
-      mode: options.mode,
-      slots: options.slots,
-      holdMs: options.holdMs,
-      network: networkFingerprint,
-      onSettled: runs.history.settled,
-    });
-    const admin = createDesktopAdmin({ library, sharing: agent.sharing, pausing: agent.pausing, agent });
-    const local = await serveOwner(directory, createDesktopLocalRouter(admin, runs.desk));
-    library.watch(agent.libraryChanged);
-    // Ready means that the first run is as quick as any other.
-    await engine.warmedUp();
+  const library = new FolderLibrary({ folder: await graphFolder(options), store, ports });
+  return { log, ports, directory, provider, client, access, store, library };
+}
 
-    const ended = agent.run();
-    const started = { relay: options.relay, mode: options.mode, graphs: folder, data: directory };
-    log.info('desktop.started', { ...started, paused: agent.pausing.since !== null });
-    announceReady({ type: 'ready' });
-    stopWatching = watchSleep({ log, onSleep: () => void agent.asleep(), onWake: agent.awake });
+type Opened = Awaited<ReturnType<typeof openDesktop>>;
+
+/** The desktop itself, and what its owner may ask it. */
+async function assemble(options: DesktopOptions, opened: Opened) {
+  const { ports, directory, provider, client, access, store, library } = opened;
+  await rehearseDesktop(ports);
+  const ways = { url: options.relay, token: access.token, clock: systemClock, ...client, open: openSocket };
+  const dialers = access.keeping(createDialers(ways));
+  const runs = await openRuns({ ports, desktopFolder: directory, library, graphs: libraryShelf(library) });
+  const engine = createDesktopEngine({ ports, provider, graphs: runs.graphs });
+  const agent = createAgent({
+    ports,
+    dialers,
+    store,
+    engine: runs.recorded(engine),
+    library,
+    mode: options.mode,
+    slots: options.slots,
+    holdMs: options.holdMs,
+    network: networkFingerprint,
+    onSettled: runs.history.settled,
+  });
+  const admin = createDesktopAdmin({ library, sharing: agent.sharing, pausing: agent.pausing, agent });
+  return { agent, engine, router: createDesktopLocalRouter(admin, runs.desk) };
+}
+
+type Assembled = Awaited<ReturnType<typeof assemble>>;
+
+async function live(options: DesktopOptions, opened: Opened, { agent, engine, router }: Assembled): Promise<void> {
+  const { log, directory, library } = opened;
+  const local = await serveOwner(directory, router);
+  library.watch(agent.libraryChanged);
+  // Ready means that the first run is as quick as any other.
+  await engine.warmedUp();
+  const ended = agent.run();
+  const started = { relay: options.relay, mode: options.mode, graphs: library.folder, data: directory };
+  log.info('desktop.started', { ...started, paused: agent.pausing.since !== null });
+  announceReady({ type: 'ready' });
+  const stopWatching = watchSleep({ log, onSleep: () => void agent.asleep(), onWake: agent.awake });
+  try {
     const end = await Promise.race([ended, stopRequest(log).then(() => 'stopped' as const)]);
     log.info('desktop.stopping', { reason: end });
     await agent.drain(DRAIN_GRACE_MS);
@@ -104,10 +130,6 @@ export async function runDesktop(options: DesktopOptions): Promise<void> {
     if (end === 'unauthorized') note(agent.snapshot().trouble ?? LOGIN_ENDED);
   } finally {
     stopWatching();
-    library.close();
-    await store.close();
-    log.info('desktop.stopped');
-    log.flush();
   }
 }
 
