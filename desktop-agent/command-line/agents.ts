@@ -16,13 +16,13 @@ The file, for example:
     "agents": {
       "local":  { "type": "openai-compatible", "url": "http://127.0.0.1:11434/v1", "model": "llama3.2" },
       "claude": { "type": "anthropic", "model": "claude-sonnet-4-5" },
-      "gpt":    { "type": "openai", "model": "gpt-5-mini", "key_command": ["secret-tool", "lookup", "service", "openai"] },
-      "cc":     { "type": "command", "command": ["claude", "-p", "--output-format", "json"], "output": "claude-json" },
+      "gpt":    { "type": "openai", "model": "gpt-5-mini", "key_command": ["pass", "show", "openai"] },
+      "cc":     { "type": "command", "command": ["claude", "-p"] },
       "demo":   { "type": "scripted" } } }
 
-Keys never stand in it: they come from a variable (ANTHROPIC_API_KEY, OPENAI_API_KEY, or what "api_key_env" names) or from
-what "key_command" prints. A Graph names an agent as its model: agent(prompt, { model: "claude" }), or "local:qwen3" for
-that agent with another model. A change counts for the next agent, without a restart.
+Keys never stand in it: they come from a variable (ANTHROPIC_API_KEY, OPENAI_API_KEY, or what "api_key_env" names),
+or from what "key_command" prints. A Graph names an agent as its model: agent(prompt, { model: "claude" }), or
+"local:qwen3" for that agent with another model. A change counts for the next agent, without a restart.
 
 Ends with 1 when an agent that was tried gave no answer.
 

@@ -93,6 +93,17 @@ t.test('agents are tried: time, tokens, cost and the answer, or why there is non
   t.match(none, { code: 1, stdout: /^gpt: FAILED .*there is no agent "gpt"\. This desktop has local, gone, echo/ });
 });
 
+t.test('a Graph that is run here, without the relay, has the same agents', async (t) => {
+  const data = await tempFolder(t);
+  const server = await modelServer(t, chatAnswer('from the service'));
+  await writeAgents(data, { local: local(server.url) });
+  const file = await writeGraph(data, 'here.js', graphSource('here', "return await agent('hi');"));
+  const here = (...args: string[]) => run(t, ['desktop', 'run', file, '--data', data, '--quiet', ...args]);
+  t.match(await here(), { code: 0, stdout: 'from the service\n' });
+  t.match(await here('--agent-command', 'cat'), { code: 0, stdout: 'hi\n' }, 'a command wins');
+  t.equal(server.asked.length, 1);
+});
+
 t.test('a file that cannot be used: no start, a clear line, and no key in it', async (t) => {
   const data = await tempFolder(t);
   await writeAgents(data, { claude: { type: 'anthropic', model: 'm', api_key: KEY } });

@@ -149,19 +149,21 @@ t.test('a key that a program prints is kept until the file changes', async (t) =
   t.notMatch(lines.join(), /-secret/);
 });
 
-t.test('a structured answer of a service, by name, through the engine', async (t) => {
-  const server = await modelServer(t, chatAnswer('Sure: {"n": "x"}'), chatAnswer('{"n": 3}'));
-  const { provider } = await configured(
-    t,
-    { demo: { type: 'scripted' }, local: local(server.url) },
-    { default: 'demo' },
-  );
-  const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
-  t.same(await provider.ask(request({ model: 'local', schema })), { text: '{"n":3}', tokens: 50 });
+t.test('a Graph gets a structured answer of the agent that it names, repaired and paid in full', async (t) => {
+  const server = await modelServer(t, chatAnswer('Sure: {"n": "x"}'), chatAnswer('```json\n{"n": 3}\n```'));
+  const { provider } = await configured(t, { demo: { type: 'scripted' }, local: local(server.url) });
   const engine = testEngine(t, { provider });
-  const run = await runGraph(engine, graph("return await agent('hello', { model: 'local' })"));
-  t.match(run, { status: 'completed', resultJson: '"{\\"n\\": 3}"', totalTokens: 25 });
-  const unknown = await runGraph(engine, graph("return await agent('hello', { model: 'gpt' })"));
+  const schema = "{ type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] }";
+  const ask = (model: string) =>
+    runGraph(
+      engine,
+      graph(`const { n } = await agent('hello', { model: '${model}', schema: ${schema} }); return n + 1`),
+    );
+  t.match(await ask('local'), { status: 'completed', resultJson: '4', totalTokens: 50 });
+  t.equal(server.asked[0]?.body.response_format.type, 'json_schema');
+  t.match(server.asked[1]?.body.messages[0].content, /cannot be used: .*n/);
+  t.match(await ask('demo'), { status: 'completed', resultJson: '1' }, 'the script has a value that fits');
+  const unknown = await ask('gpt');
   t.match(unknown, { status: 'failed', error: /there is no agent "gpt"\. This desktop has demo, local/ });
 });
 
