@@ -5,6 +5,7 @@
  * Must not start anything. What it gives away must not be shown as it is: it holds secrets, see `secrets.ts`.
  */
 import { z } from 'zod';
+import { OWN_SECRETS } from '../own-secrets.ts';
 import { Secrets } from './secrets.ts';
 import { CALL_TIMEOUT_MS } from './tool-limits.ts';
 import { isServerName, SERVER_NAME_RULE } from './tool-names.ts';
@@ -177,12 +178,9 @@ function mapValues(record: Readonly<Record<string, string>>, map: Expand): Recor
 /** `${VAR}` or `${VAR:-what it is otherwise}`. */
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-/** What lets this desktop or its owner in is for nobody else. */
-const OUR_SECRETS: readonly string[] = ['GRAPH_RELAY_TOKEN', 'GRAPH_RELAY_OWNER_PASSWORD'];
-
 function expanded(text: string, environment: Environment, secrets: Secrets): string {
   return text.replace(VARIABLE, (_all, name: string, otherwise: string | undefined) => {
-    if (OUR_SECRETS.includes(name)) throw new Mistake(`\${${name}} is not given to tool servers`);
+    if (OWN_SECRETS.includes(name)) throw new Mistake(`\${${name}} is not given to tool servers`);
     const value = (Object.hasOwn(environment, name) && environment[name]) || otherwise;
     if (value === undefined) {
       throw new Mistake(

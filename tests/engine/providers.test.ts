@@ -63,6 +63,16 @@ t.test('a command gets the prompt on standard input, and its output is the answe
   );
 });
 
+t.test('a command has the environment of the desktop, but for what lets the desktop in at the relay', async (t) => {
+  const before = process.env;
+  t.teardown(() => {
+    process.env = before;
+  });
+  process.env = { ...before, GRAPH_RELAY_TOKEN: 'a-token', GRAPH_RELAY_OWNER_PASSWORD: 'a-word', MODEL_KEY: 'its-own' };
+  const { text } = await ask(['sh', '-c', 'echo "$MODEL_KEY,$GRAPH_RELAY_TOKEN,$GRAPH_RELAY_OWNER_PASSWORD."']);
+  t.equal(text, 'its-own,,.');
+});
+
 t.test('characters that are split across chunks arrive whole', async (t) => {
   const script =
     "const b = Buffer.from('a😀ü'); let i = 0; const next = () => { if (i < b.length) process.stdout.write(b.subarray(i, ++i), () => setTimeout(next, 5)) }; next()";

@@ -29,7 +29,7 @@ export interface CommandProviderOptions {
   readonly output?: CommandOutput | undefined;
   /** Used when the program says its tokens and not what they cost. */
   readonly prices?: Prices | undefined;
-  /** The whole environment of the program. Default: that of this process. */
+  /** The whole environment of the program. Default: that of this process, but for what lets it in at the relay. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Default 1 MiB; four times as much where the answer comes in JSON. */
   readonly maxAnswerBytes?: number;

@@ -8,6 +8,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Clock, Timer } from '../../../protocol/ports.ts';
 import { cleanText } from '../../../protocol/text.ts';
+import { withoutOwnSecrets } from '../../own-secrets.ts';
 
 export interface ProgramRun {
   /** The program and its arguments. */
@@ -19,7 +20,7 @@ export interface ProgramRun {
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly clock: Clock;
-  /** The whole environment of the program. Default: that of this process. */
+  /** The whole environment of the program. Default: that of this process, but for what lets it in at the relay. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -68,7 +69,7 @@ class RunningProgram {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
       windowsHide: true,
-      ...(env === undefined ? {} : { env }),
+      env: { ...(env ?? withoutOwnSecrets(process.env)) },
     });
     const onAbort = (): void => this.#stop(child, 'was stopped: its answer is not wanted any more');
     signal.addEventListener('abort', onAbort, { once: true });
