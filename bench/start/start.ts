@@ -27,6 +27,8 @@ export interface StartOptions {
 const PROJECT = 'sample-project';
 const CLIENT = 'sample-client';
 const DESKTOP = 'sample-desktop';
+/** What is shared to begin with. The other samples are there to be looked at, and want an agent or a tool of the owner's. */
+const SHARED = ['hello.js', 'fan-out.js'];
 const SAMPLES = fileURLToPath(new URL('../../desktop-agent/samples/', import.meta.url));
 /** How long a desktop may take until its first sync is seen. */
 const CONNECT_MS = 15_000;
@@ -168,8 +170,7 @@ async function makeTokens(places: Places): Promise<{ client: string; desktop: st
 async function shareSamples(places: Places): Promise<string[]> {
   const desktop = localClient<DesktopLocalRouter>(places.desktop);
   const slugs: string[] = [];
-  for (const file of await readdir(SAMPLES)) {
-    if (!file.endsWith('.js')) continue;
+  for (const file of SHARED) {
     const { session } = await desktop.share.mutate({ session: file, project: PROJECT });
     slugs.push(session.slug);
   }

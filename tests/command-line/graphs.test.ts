@@ -77,7 +77,7 @@ t.test('new writes a Graph, says what comes next, and never overwrites', async (
   });
   t.match(await desktop(t, data, 'new', 'x', '--from', 'nothing'), {
     code: 2,
-    stderr: /no sample "nothing".*fan-out, hello/,
+    stderr: /no sample "nothing".*briefing, fan-out, folder-report, hello, triage/,
   });
   t.match(await desktop(t, data, 'new', '../x'), { code: 2, stderr: /cannot be the name of a Graph/ });
   t.same((await readdir(join(data, 'graphs'))).sort(), ['from-sample.js', 'taken.js', 'weekly-report.js']);
