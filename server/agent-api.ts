@@ -137,6 +137,14 @@ export interface RunRequest {
   readonly start_within_seconds?: number | undefined;
 }
 
+export interface RunLook {
+  readonly command_id: string;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  /** What the caller knows that the owner is asked; null for nothing. When it is something else, there is no wait. */
+  readonly known?: OwnerAsked | null;
+}
+
 /**
  * Inputs have been checked against the tools' schemas. Every method rejects with an {@link AgentError} for what the
  * caller can act on, and with a `RelayError` for what it can only try again (`store-unavailable`, `queue-full`, …).
@@ -146,6 +154,6 @@ export interface AgentApi {
   /** Resolves when the run is on disk. */
   runSession(agent: AgentPrincipal, request: RunRequest): Promise<RunTicket>;
   /** With `waitMs`, resolves at the first change of the status or of what the owner is asked, or when the wait is over or `signal` aborted. */
-  getRun(agent: AgentPrincipal, request: { command_id: string; waitMs: number; signal: AbortSignal }): Promise<RunView>;
+  getRun(agent: AgentPrincipal, request: RunLook): Promise<RunView>;
   cancelRun(agent: AgentPrincipal, request: { command_id: string }): Promise<RunView>;
 }

@@ -11,6 +11,8 @@ import {
   AgentError,
   type AgentPrincipal,
   type ListedSession,
+  type OwnerAsked,
+  type RunLook,
   type RunRequest,
   type RunTicket,
   type RunView,
@@ -91,9 +93,10 @@ export function createAgentCalls(options: AgentCallsOptions): AgentApi {
     return row;
   }
 
-  async function getRun(agent: AgentPrincipal, request: { command_id: string; waitMs: number; signal: AbortSignal }) {
+  async function getRun(agent: AgentPrincipal, request: RunLook) {
     const { commandId, status } = own(agent, request.command_id);
-    const wantsToWait = request.waitMs > 0 && !hasEnded(status);
+    const isNews = request.known !== undefined && !isSameQuestion(views.asked(commandId), request.known);
+    const wantsToWait = request.waitMs > 0 && !hasEnded(status) && !isNews;
     const mayWait = !draining.begun && waits.hasRoomFor(agent.agentId);
     if (wantsToWait && mayWait) {
       const hold = { holdMs: request.waitMs, signal: request.signal };
@@ -115,6 +118,10 @@ export function createAgentCalls(options: AgentCallsOptions): AgentApi {
   }
 
   return { listSessions, runSession, getRun, cancelRun };
+}
+
+function isSameQuestion(one: OwnerAsked | null, other: OwnerAsked | null): boolean {
+  return one?.tool === other?.tool && one?.since === other?.since;
 }
 
 function onlyProject(agent: AgentPrincipal): string {

@@ -69,9 +69,15 @@ export class RunViews {
       }));
   }
 
-  #askedFor({ commandId }: CommandRow): { awaiting_approval?: OwnerAsked } {
+  /** What the run's owner is asked at this moment; null for nothing. */
+  asked(commandId: string): OwnerAsked | null {
     const open = this.#options.approvals.of(commandId);
-    return open === null ? {} : { awaiting_approval: { tool: open.tool, since: isoOf(open.since) } };
+    return open && { tool: open.tool, since: isoOf(open.since) };
+  }
+
+  #askedFor({ commandId }: CommandRow): { awaiting_approval?: OwnerAsked } {
+    const asked = this.asked(commandId);
+    return asked === null ? {} : { awaiting_approval: asked };
   }
 
   async #resultOf(row: CommandRow): Promise<Partial<RunView>> {

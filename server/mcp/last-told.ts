@@ -4,7 +4,7 @@
  * In memory: after a restart of the relay each run is told once more in full. Owns nothing that anything depends on.
  */
 import { hasEnded } from '../../protocol/command-machine.ts';
-import type { RunView } from '../agent-api.ts';
+import type { OwnerAsked, RunView } from '../agent-api.ts';
 
 /** A run whose state is as it was told last. */
 export interface UnchangedRun {
@@ -18,8 +18,8 @@ export interface UnchangedRun {
 }
 
 export class LastTold {
-  /** State by command, the one that was told longest ago first. */
-  readonly #states = new Map<string, string>();
+  /** By command, the one that was told longest ago first. */
+  readonly #told = new Map<string, { readonly state: string; readonly asked: OwnerAsked | null }>();
   readonly #remembered: number;
 
   /** `remembered`: of how many runs. One that is forgotten is told in full. */
@@ -27,16 +27,21 @@ export class LastTold {
     this.#remembered = remembered;
   }
 
+  /** What its agent knows that the run's owner is asked; null for nothing. */
+  question(commandId: string): OwnerAsked | null {
+    return this.#told.get(commandId)?.asked ?? null;
+  }
+
   /** Notes that this is told now. True when it is news. */
   tell(run: RunView): boolean {
     const { command_id, status, awaiting_approval, cancel_requested, ahead, desktop } = run;
-    const before = this.#states.get(command_id);
-    this.#states.delete(command_id);
+    const before = this.#told.get(command_id)?.state;
+    this.#told.delete(command_id);
     // An ended run is always told in full: that is what its agent waits for.
     if (hasEnded(status)) return true;
     const state = JSON.stringify([status, awaiting_approval, cancel_requested, ahead, desktop.online, desktop.asleep]);
-    this.#states.set(command_id, state);
-    if (this.#states.size > this.#remembered) this.#states.delete(this.#states.keys().next().value!);
+    this.#told.set(command_id, { state, asked: awaiting_approval ?? null });
+    if (this.#told.size > this.#remembered) this.#told.delete(this.#told.keys().next().value!);
     return state !== before;
   }
 }

@@ -8,7 +8,7 @@
 import { hasEnded } from '../../protocol/command-machine.ts';
 import { TASKS_PER_LISTEN, WAIT_MAX_MS } from '../../protocol/limits.ts';
 import { pause } from '../../protocol/waiting.ts';
-import { AgentError, type AgentPrincipal, type RunView } from '../agent-api.ts';
+import { AgentError, type AgentPrincipal, type OwnerAsked, type RunView } from '../agent-api.ts';
 import { detailsOf, type TaskPorts } from './task-calls.ts';
 import type { DetailedTask } from './task-view.ts';
 
@@ -45,7 +45,8 @@ async function follow(ports: TaskPorts, listener: Listener, first: RunView): Pro
   await listener.news(detailsOf(ports, first));
   for (let told = first; !hasEnded(told.status); ) {
     const began = ports.clock.monotonic();
-    const run = await look(ports, listener, { taskId: told.command_id, waitMs: WAIT_MAX_MS });
+    const known = told.awaiting_approval ?? null;
+    const run = await look(ports, listener, { taskId: told.command_id, waitMs: WAIT_MAX_MS, known });
     if (run === null) return;
     const isSame = !isNews(told, run);
     if (!isSame) await listener.news(detailsOf(ports, run));
@@ -61,11 +62,11 @@ async function follow(ports: TaskPorts, listener: Listener, first: RunView): Pro
 async function look(
   { api }: TaskPorts,
   { agent, signal }: Listener,
-  { taskId, waitMs }: { taskId: string; waitMs: number },
+  { taskId, ...how }: { taskId: string; waitMs: number; known?: OwnerAsked | null },
 ): Promise<RunView | null> {
   const before = agent();
   if (before === null || signal.aborted) return null;
-  const run = await api.getRun(before, { command_id: taskId, waitMs, signal }).catch(nullForUnknown);
+  const run = await api.getRun(before, { command_id: taskId, signal, ...how }).catch(nullForUnknown);
   const after = agent();
   if (run === null || after === null || signal.aborted) return null;
   return after.projects.includes(run.project_id) ? run : null;

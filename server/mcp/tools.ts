@@ -201,11 +201,12 @@ const getGraphRun = defineTool({
 /** The run after the wait, and news of the wait for who asked for them. */
 async function waitedFor(
   api: AgentApi,
-  { agent, signal, clock, onProgress }: ToolCaller,
+  { agent, signal, clock, told, onProgress }: ToolCaller,
   { command_id, seconds }: { command_id: string; seconds: number },
 ): Promise<RunView> {
   // First: what changes while the first news are made up must end this wait.
-  const waiting = api.getRun(agent, { command_id, waitMs: Math.round(seconds * 1_000), signal });
+  const known = told.question(command_id);
+  const waiting = api.getRun(agent, { command_id, waitMs: Math.round(seconds * 1_000), signal, known });
   if (onProgress === null || seconds === 0) return waiting;
   const look = () => api.getRun(agent, { command_id, waitMs: 0, signal });
   const news = startProgress({ clock, total: seconds, signal, look, tell: onProgress });

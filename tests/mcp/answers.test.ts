@@ -60,6 +60,11 @@ for (const era of ERAS) {
     t.strictSame(first.structuredContent.awaiting_approval, ASKED);
     const next = await callTool(world, era, ['get_graph_run', READ]);
     t.match(next.structuredContent, { status: 'running', unchanged: true });
+    t.strictSame(
+      world.api.calls.map(({ request }) => request.known),
+      [null, ASKED],
+      'a wait begins with what was told',
+    );
     t.match(next.content[0].text, /^Still running \(\d+ s\), and waits for its owner\. Look again in 10 s\.$/);
     const tokens = tokensOf(next.content[0].text) + tokensOf(JSON.stringify(next.structuredContent));
     t.ok(tokens < 60, `${tokens} tokens`);

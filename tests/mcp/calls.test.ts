@@ -36,7 +36,7 @@ for (const era of ERAS) {
         ['listSessions', 'agent-good', { project_id: 'work', limit: 3 }],
         ['runSession', 'agent-good', { ...RUN, arguments: { to: ['a'] } }],
         ['runSession', 'agent-good', { ...RUN, arguments: {} }],
-        ['getRun', 'agent-good', { command_id: COMMAND, waitMs: 0 }],
+        ['getRun', 'agent-good', { command_id: COMMAND, waitMs: 0, known: null }],
         ['cancelRun', 'agent-good', { command_id: COMMAND }],
       ],
     );

@@ -95,7 +95,7 @@ export function createFakeApi(): FakeApi {
       return { ...runView(api.run), replayed: false };
     },
     getRun: async (principal, request) => {
-      await arrive('getRun', principal, request);
+      await arrive('getRun', principal, { ...request });
       return runView(api.run);
     },
     cancelRun: async (principal, request) => {

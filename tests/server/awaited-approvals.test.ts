@@ -1,6 +1,7 @@
 /** A run that waits for its owner's word: what its desktop says, and what its agent sees of it. */
 import t from 'tap';
 import type { ControlInput } from '../../protocol/schemas.ts';
+import type { OwnerAsked } from '../../server/agent-api.ts';
 import { cancel, connectedSite, type Desk, HOLD_MS, pending, read, restarted, startedRun } from './support.ts';
 
 const SECOND = 1_000;
@@ -67,6 +68,28 @@ t.test('a wait ends when the owner is asked, and when the answer is there', asyn
   t.match(held.value?.data, { cancel: false }, 'the newer control takes the place of the older one');
   t.equal(second.value?.status, 'running');
   t.equal(second.value?.awaiting_approval, undefined);
+});
+
+t.test('a wait of who knows nothing of a question that is open, or of its answer, is none', async (t) => {
+  const here = await connectedSite();
+  const commandId = await startedRun(here);
+  const { signal } = new AbortController();
+  const look = async (known: OwnerAsked | null) => {
+    const request = { command_id: commandId, waitMs: 50 * SECOND, signal, known };
+    const waiting = pending(here.site.relay.agents.getRun(here.agent, request));
+    await here.site.clock.advance(0);
+    return waiting;
+  };
+  await here.desk.control(commandId, says(TOOL));
+  const first = await look(null);
+  const { awaiting_approval: question } = first.value!;
+  t.match(question, { tool: TOOL });
+  const second = await look(question!);
+  t.equal(second.value, null, 'that is known');
+  await here.desk.control(commandId, { phase: 'running' });
+  t.match(second.value, { status: 'running' });
+  t.match((await look(question!)).value, { status: 'running' }, 'the answer came before the look');
+  t.equal((await look(null)).value, null);
 });
 
 t.test('the next question is news, and the same one again is not, however long it was on its way', async (t) => {
