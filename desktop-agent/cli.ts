@@ -14,6 +14,7 @@ import { addRunCommand } from './command-line/run-here.ts';
 import { addServiceCommands } from './command-line/service.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
 import { addStateCommands } from './command-line/state.ts';
+import { addToolCommands } from './command-line/tools.ts';
 
 export { doctorCommand } from './command-line/connection.ts';
 
@@ -44,6 +45,7 @@ Examples:
   addStateCommands(desktop);
   addLogCommands(desktop);
   addServiceCommands(desktop);
+  addToolCommands(desktop);
   return desktop;
 }
 

@@ -3,6 +3,7 @@ import type { Ports } from '../protocol/ports.ts';
 import type { AgentProvider } from './engine/agent-provider.ts';
 import { createEngine, type GraphEngine } from './engine/engine.ts';
 import type { GraphShelf } from './engine/graph-shelf.ts';
+import type { ToolHost } from './engine/tool-host.ts';
 
 export interface DesktopEngineOptions {
   readonly ports: Ports;
@@ -10,6 +11,8 @@ export interface DesktopEngineOptions {
   readonly provider: AgentProvider;
   /** Graphs that a Graph may call. */
   readonly graphs: GraphShelf;
+  /** Who calls tools. Default: there are none. */
+  readonly tools?: ToolHost;
   /** Keep a started sandbox for the next run. Default true. */
   readonly keepWarm?: boolean;
 }

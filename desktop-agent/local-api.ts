@@ -11,6 +11,7 @@ import type { EndRow } from './rows.ts';
 import type { RunDesk } from './runs/run-desk.ts';
 import { createRunsRouter } from './runs/runs-router.ts';
 import type { Sharing } from './sharing.ts';
+import { createToolsRouter, type ToolsAdmin } from './tools/tools-api.ts';
 
 export interface ShownSession extends LocalSession {
   /** Projects that it is shared with. */
@@ -163,7 +164,7 @@ function endedStatus(row: EndRow | undefined): EndedStatus | null {
 
 const shareSchema = z.object({ session: z.string(), project: z.string() });
 
-export function createDesktopLocalRouter(admin: DesktopAdmin, runs: RunDesk) {
+export function createDesktopLocalRouter(admin: DesktopAdmin, runs: RunDesk, tools: ToolsAdmin) {
   const { router, procedure } = localTrpc;
   return router({
     graphFolder: procedure.mutation(() => answering(admin.graphFolder())),
@@ -179,6 +180,7 @@ export function createDesktopLocalRouter(admin: DesktopAdmin, runs: RunDesk) {
     asleep: procedure.mutation(() => answering(admin.asleep())),
     awake: procedure.mutation(() => answering(admin.awake())),
     runs: createRunsRouter(runs),
+    tools: createToolsRouter(tools),
   });
 }
 

@@ -29,6 +29,9 @@ import { rehearseDesktop } from './rehearsal.ts';
 import { DESKTOP_TABLES, type DesktopTables } from './rows.ts';
 import { openRuns } from './runs/open-runs.ts';
 import { watchSleep } from './sleep-watch.ts';
+import { DesktopTools } from './tools/desktop-tools.ts';
+import { toolsFile } from './tools/tool-servers.ts';
+import { createToolsAdmin } from './tools/tools-api.ts';
 
 export interface DesktopOptions {
   readonly data: string | undefined;
@@ -51,19 +54,20 @@ const DRAIN_GRACE_MS = 10_000;
 /** Runs until it is asked to stop, or the relay refuses it for good. */
 export async function runDesktop(options: DesktopOptions): Promise<void> {
   const opened = await openDesktop(options);
-  const { log, library, store } = opened;
+  const { log, library, store, tools } = opened;
   try {
     await library.scan();
     await live(options, opened, await assemble(options, opened));
   } finally {
     library.close();
+    await tools.close();
     await store.close();
     log.info('desktop.stopped');
     log.flush();
   }
 }
 
-/** What is on this machine: the log, the data folder with its state, the Graphs, who may answer agents, the login. */
+/** What is on this machine: the log, the data folder with its state, the Graphs, who may answer agents, the tools, the login. */
 async function openDesktop(options: DesktopOptions) {
   const log = createProcessLog({ component: 'desktop', level: options.logLevel, terminal: process.stdout.isTTY });
   endOnFault(log);
@@ -77,19 +81,20 @@ async function openDesktop(options: DesktopOptions) {
   // Not before: the file belongs to whoever has the folder.
   log.keepIn(desktopLogFile(options.data));
   const library = new FolderLibrary({ folder: await graphFolder(options), store, ports });
-  return { log, ports, directory, provider, client, access, store, library };
+  const tools = new DesktopTools({ path: toolsFile(directory), environment: process.env, ports, store });
+  return { log, ports, directory, provider, client, access, store, library, tools };
 }
 
 type Opened = Awaited<ReturnType<typeof openDesktop>>;
 
 /** The desktop itself, and what its owner may ask it. */
 async function assemble(options: DesktopOptions, opened: Opened) {
-  const { ports, directory, provider, client, access, store, library } = opened;
+  const { ports, directory, provider, client, access, store, library, tools } = opened;
   await rehearseDesktop(ports);
   const ways = { url: options.relay, token: access.token, clock: systemClock, ...client, open: openSocket };
   const dialers = access.keeping(createDialers(ways));
   const runs = await openRuns({ ports, desktopFolder: directory, library, graphs: libraryShelf(library) });
-  const engine = createDesktopEngine({ ports, provider, graphs: runs.graphs });
+  const engine = createDesktopEngine({ ports, provider, graphs: runs.graphs, tools });
   const agent = createAgent({
     ports,
     dialers,
@@ -103,7 +108,7 @@ async function assemble(options: DesktopOptions, opened: Opened) {
     onSettled: runs.history.settled,
   });
   const admin = createDesktopAdmin({ library, sharing: agent.sharing, pausing: agent.pausing, agent });
-  return { agent, engine, router: createDesktopLocalRouter(admin, runs.desk) };
+  return { agent, engine, router: createDesktopLocalRouter(admin, runs.desk, createToolsAdmin(tools)) };
 }
 
 type Assembled = Awaited<ReturnType<typeof assemble>>;

@@ -51,8 +51,8 @@ export interface PermitAnswer {
   readonly rule: PermissionRule | null;
   /** False when it was that way before. */
   readonly changed: boolean;
-  /** Tools that it stands for, of those that are known now. */
-  readonly tools: readonly string[];
+  /** Tools that it stands for, of the servers that run now; null when the desktop does not run. */
+  readonly tools: readonly string[] | null;
   /** Questions that it has answered. */
   readonly decided: readonly OpenApproval[];
 }
@@ -114,7 +114,7 @@ export function createToolsAdmin(tools: DesktopTools): ToolsAdmin {
 
 /** On the data folder of a desktop that does not run: nothing is started, and nothing waits. */
 export function createRestingToolsAdmin(servers: ToolServers, permissions: Permissions): ToolsAdmin {
-  const nothing = { tools: [], decided: [] };
+  const nothing = { tools: null, decided: [] };
   return {
     async list() {
       const list = await servers.list();
