@@ -11,8 +11,8 @@ export interface DesktopEngineOptions {
   readonly provider: AgentProvider;
   /** Graphs that a Graph may call. */
   readonly graphs: GraphShelf;
-  /** Who calls tools. Default: there are none. */
-  readonly tools?: ToolHost;
+  /** Who calls tools. */
+  readonly tools: ToolHost;
   /** Keep a started sandbox for the next run. Default true. */
   readonly keepWarm?: boolean;
 }

@@ -103,6 +103,7 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/service/service-file.ts': 'names the codes that are final',
   'desktop-agent/tools/tools-api.ts': 'is served on the local socket only',
   'desktop-agent/command-line/actions/tools.ts': ROOTS,
+  'desktop-agent/command-line/actions/tools-here.ts': ROOTS,
   'desktop-agent/engine/sandbox.ts': 'starts the worker thread',
   'desktop-agent/doctor.ts': ROOTS,
   'desktop-agent/login/desktop-access.ts': 'reads the token and ends the process without one',

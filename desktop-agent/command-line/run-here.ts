@@ -17,7 +17,8 @@ export function addRunCommand(desktop: Command): void {
       `
 What happens is shown on standard error, the result is printed on standard output: a text as it is, anything else as
 JSON. --json prints one line with status, result, error, tokens and cost. The arguments are checked before anything
-starts. Agents are those of the desktop. Ctrl-C cancels the run.
+starts. Agents and tools are those of the desktop, and you are asked about a tool that is not allowed. Ctrl-C cancels
+the run.
 
 Ends with 0 when the run completed, 30 when it failed, 130 when it was cancelled.
 

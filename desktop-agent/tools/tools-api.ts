@@ -39,11 +39,16 @@ export interface ShownServer {
   readonly tools: readonly ShownTool[] | null;
 }
 
+export interface ShownEntry {
+  readonly pattern: string;
+  readonly rule: PermissionRule;
+}
+
 export interface ShownTools {
   readonly config: string;
   readonly problems: readonly ConfigProblem[];
   readonly servers: readonly ShownServer[];
-  readonly permissions: readonly { readonly pattern: string; readonly rule: PermissionRule }[];
+  readonly permissions: readonly ShownEntry[];
 }
 
 export interface PermitAnswer {
@@ -69,6 +74,8 @@ export type PermitInput = z.infer<typeof permitSchema>;
 
 export interface ToolsAdmin {
   list(): Promise<ShownTools>;
+  /** The owner's entries alone: no server is started for them. */
+  permissions(): Promise<readonly ShownEntry[]>;
   permit(input: PermitInput): Promise<PermitAnswer>;
   /** Takes an entry back. */
   forget(pattern: string): Promise<PermitAnswer>;
@@ -99,6 +106,7 @@ export function createToolsAdmin(tools: DesktopTools): ToolsAdmin {
   };
   return {
     list: async () => shownTools(servers, permissions, await Promise.all((await servers.list()).map(shown))),
+    permissions: async () => entriesOf(permissions),
     async permit({ pattern, rule }) {
       const isNew = await permitted(permissions, { pattern, rule });
       return { pattern, rule, changed: isNew, ...(await changed(pattern)) };
@@ -125,6 +133,7 @@ export function createRestingToolsAdmin(servers: ToolServers, permissions: Permi
         list.map(({ config }) => ({ ...placeOf(config), ...resting })),
       );
     },
+    permissions: async () => entriesOf(permissions),
     permit: async ({ pattern, rule }) => ({
       pattern,
       rule,
@@ -144,8 +153,12 @@ function permitted(permissions: Permissions, { pattern, rule }: PermitInput): Pr
 }
 
 function shownTools(servers: ToolServers, permissions: Permissions, list: readonly ShownServer[]): ShownTools {
-  const entries = permissions.list().map(({ pattern, rule }) => ({ pattern, rule }));
-  return { config: servers.path, problems: servers.problems, servers: list, permissions: entries };
+  const { path: config, problems } = servers;
+  return { config, problems, servers: list, permissions: entriesOf(permissions) };
+}
+
+function entriesOf(permissions: Permissions): ShownEntry[] {
+  return permissions.list().map(({ pattern, rule }) => ({ pattern, rule }));
 }
 
 function shownTool(
@@ -166,6 +179,7 @@ export function createToolsRouter(admin: ToolsAdmin) {
   const { router, procedure } = localTrpc;
   return router({
     list: procedure.mutation(() => answering(admin.list())),
+    permissions: procedure.mutation(() => answering(admin.permissions())),
     permit: procedure.input(permitSchema).mutation(({ input }) => answering(admin.permit(input))),
     forget: procedure.input(z.string()).mutation(({ input }) => answering(admin.forget(input))),
     approvals: procedure.mutation(() => answering(admin.approvals())),

@@ -23,6 +23,7 @@ import { givenArguments, type Typed } from '../given-arguments.ts';
 import { costText, counted, listed, spanText } from '../words.ts';
 import { flagsOf, type OwnerOptions } from './admin.ts';
 import { fileNamed, filesOf, graphFolderOf, readGraph } from './graph-files.ts';
+import { ToolsHere } from './tools-here.ts';
 
 export interface RunHereOptions extends OwnerOptions {
   readonly graph: string;
@@ -43,7 +44,9 @@ export async function runHere(options: RunHereOptions): Promise<void> {
   const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
   trustAlso(options.ca);
   const provider = await openAgents({ data: options.data, command: options.agentCommand, ports });
-  const engine = createDesktopEngine({ ports, provider, graphs: libraryShelf(filesOf(folder)), keepWarm: false });
+  const tools = new ToolsHere(options, ports);
+  const graphs = libraryShelf(filesOf(folder));
+  const engine = createDesktopEngine({ ports, provider, graphs, tools, keepWarm: false });
   const commandId = systemIds.uuid();
   const since = systemClock.monotonic();
   const running = engine.start({
@@ -57,6 +60,7 @@ export async function runHere(options: RunHereOptions): Promise<void> {
   cancelOnInterrupt(running);
   const outcome = await running.done;
   await engine.close();
+  await tools.close();
   tell(outcome, { ...options, tookMs: systemClock.monotonic() - since });
 }
 

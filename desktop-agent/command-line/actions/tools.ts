@@ -83,11 +83,12 @@ export async function decide(input: DecideInput, options: OwnerOptions): Promise
 }
 
 /** Asks the running desktop; opens the data folder itself when none is running. */
-async function withTools<T>(options: OwnerOptions, use: (tools: ToolsAdmin) => Promise<T>): Promise<T> {
+export async function withTools<T>(options: OwnerOptions, use: (tools: ToolsAdmin) => Promise<T>): Promise<T> {
   const directory = dataDirectory(options.data, 'desktop');
   const { tools } = localClient<DesktopLocalRouter>(directory);
   const remote: ToolsAdmin = {
     list: () => tools.list.mutate(),
+    permissions: () => tools.permissions.mutate(),
     permit: (input) => tools.permit.mutate(input),
     forget: (pattern) => tools.forget.mutate(pattern),
     approvals: () => tools.approvals.mutate(),
