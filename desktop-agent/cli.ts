@@ -24,10 +24,12 @@ export function desktopCommand(): Command {
     .addHelpText(
       'after',
       `
-A desktop is let in by its login ("graph-relay desktop login"), or by a token in GRAPH_RELAY_TOKEN or in the file
-desktop/token in the data folder.
-Agents are answered as desktop/agents.json in the data folder says ("graph-relay desktop agents --help"); without that
-file and without --agent-command, by a script that only echoes.
+A desktop is let in by its login ("graph-relay desktop login"), or by a token in
+GRAPH_RELAY_TOKEN or in the file desktop/token in the data folder.
+
+Agents are answered as desktop/agents.json in the data folder says
+("graph-relay desktop agents --help"); without that file and without
+--agent-command, by a script that only echoes.
 
 Examples:
   graph-relay desktop login --relay https://relay.example

@@ -24,10 +24,7 @@ function describedDoctor(doctor: Command): Command {
   return doctor
     .description('measure the way to the relay: which transport works, and what a proxy cuts (25 seconds)')
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      '\nExits with 0 when a transport works. Looks at the path only; the desktop may be running.\n',
-    )
+    .addHelpText('after', '\nExits with 0 when a transport works. The desktop may be running.\n')
     .action(async (_options, command: Command) =>
       (await import('../doctor.ts')).runDoctor(withRelay(command.optsWithGlobals())),
     );

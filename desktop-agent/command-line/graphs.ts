@@ -38,7 +38,8 @@ Examples:
     .addHelpText(
       'after',
       `
-Errors make a run fail; warnings are likely not what was meant. Nothing is executed. Ends with 1 when there are errors.
+Errors make a run fail; warnings are likely not what was meant. Nothing is
+executed. Ends with 1 when there are errors.
 
 Examples:
   graph-relay desktop check

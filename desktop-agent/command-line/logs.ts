@@ -14,8 +14,9 @@ export function addLogCommands(desktop: Command): void {
     .addHelpText(
       'after',
       `
-It is desktop/desktop.log in the data folder, 10 MB at the most; --json prints its lines as they are. What a service
-says before it has the data folder is with the system: "graph-relay desktop install --help" says where.
+It is desktop/desktop.log in the data folder, 10 MB at the most; --json prints
+its lines as they are. What a service says before it has the data folder is with
+the system: "graph-relay desktop install --help" says where.
 
 Examples:
   graph-relay desktop logs -f

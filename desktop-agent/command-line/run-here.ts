@@ -15,16 +15,17 @@ export function addRunCommand(desktop: Command): void {
     .addHelpText(
       'after',
       `
-What happens is shown on standard error, the result is printed on standard output: a text as it is, anything else as
-JSON. --json prints one line with status, result, error, tokens and cost. The arguments are checked before anything
-starts. Agents and tools are those of the desktop, and you are asked about a tool that is not allowed. Ctrl-C cancels
-the run.
+What happens is shown on standard error, the result is printed on standard
+output: a text as it is, anything else as JSON. --json prints one line with
+status, result, error, tokens and cost. The arguments are checked before
+anything starts. Agents and tools are those of the desktop, and you are asked
+about a tool that is not allowed. Ctrl-C cancels the run.
 
-Ends with 0 when the run completed, 30 when it failed, 130 when it was cancelled.
+Ends with 0 when it completed, 30 when it failed, 130 when it was cancelled.
 
 Examples:
   graph-relay desktop run hello name=Ada
-  graph-relay desktop run ./drafts/report.js --args '{"topic":"tea"}' --agent-command "claude -p"
+  graph-relay desktop run ./drafts/report.js --args '{"topic":"tea"}'
   graph-relay desktop run hello --json | jq .result
 `,
     )

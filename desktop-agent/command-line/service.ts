@@ -14,17 +14,22 @@ export function addServiceCommands(desktop: Command): void {
     .addHelpText(
       'after',
       `
-Writes a systemd user unit, or a launchd agent on macOS, with the options of "graph-relay desktop" that stand on this
-command line, and starts it. It is started again after a crash, but not when the relay has replaced or refused it. Log in
-first ("graph-relay desktop login"): the file holds no secret. Variables such as keys of models go into the file
-desktop/environment in the data folder (NAME=value, mode 0600). Repeat the command to change options.
+Writes a systemd user unit, or a launchd agent on macOS, with the options of
+"graph-relay desktop" that stand on this command line, and starts it. It is
+started again after a crash, but not when the relay has replaced or refused it.
+Log in first ("graph-relay desktop login"): the file holds no secret. Variables
+such as keys of models go into the file desktop/environment in the data folder
+(NAME=value, mode 0600). Repeat the command to change options.
 
-Its log: graph-relay desktop logs -f
-What it says on its way up: journalctl --user -u graph-relay-desktop, or desktop/service-errors.log on macOS.
-To run without a login too: loginctl enable-linger
+Its log:
+  graph-relay desktop logs -f
+What it says on its way up (on macOS: the file desktop/service-errors.log):
+  journalctl --user -u graph-relay-desktop
+To run without a login of yours too:
+  loginctl enable-linger
 
 Examples:
-  graph-relay desktop install --relay https://relay.example --agent-command "claude -p"
+  graph-relay desktop install --relay https://relay.example --slots 2
   graph-relay desktop install --print
 `,
     )

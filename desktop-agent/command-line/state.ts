@@ -26,8 +26,9 @@ export function addStateCommands(desktop: Command): void {
     .addHelpText(
       'after',
       `
-No work is asked for until the machine wakes, or until it has run on for a minute. Where systemd-logind and gdbus are
-there, the desktop notices by itself. Takes two seconds at the most, and a desktop that does not run is no error.
+No work is asked for until the machine wakes, or until it has run on for a
+minute. Where systemd-logind and gdbus are there, the desktop notices by itself.
+Takes two seconds at the most, and a desktop that does not run is no error.
 `,
     )
     .action(async (_options, command: Command) => (await actions()).sayAsleep(command.optsWithGlobals()));

@@ -8,7 +8,11 @@ import { GRAPH_GLOBALS, LANGUAGE_GLOBALS, MISSING_GLOBALS } from '../../desktop-
 import { graph, runGraph, testEngine } from '../engine/support.ts';
 
 const OTHER = { slug: 'other', file_name: 'other-file.js', graph_session_id: `gs_${'0'.repeat(32)}` };
-const CONTEXT: CheckContext = { limits: { ...DEFAULT_ENGINE_LIMITS, totalTokens: 1_000 }, others: [OTHER] };
+const CONTEXT: CheckContext = {
+  limits: { ...DEFAULT_ENGINE_LIMITS, totalTokens: 1_000 },
+  tools: null,
+  others: [OTHER],
+};
 
 /** Each finding as `line:column severity rule`, with its message behind it when that is wanted. */
 function found(source: string, context = CONTEXT): string[] {
@@ -92,7 +96,7 @@ t.test("the desktop's own names cannot be changed, and what they are given is lo
 });
 
 t.test('what nobody waits for is a warning', async (t) => {
-  t.same(inBody('agent("lost");\ntool("a.b", {});'), ['2:1 warning not-awaited', '3:1 warning not-awaited']);
+  t.same(inBody('agent("lost");\ngraph("other", {});'), ['2:1 warning not-awaited', '3:1 warning not-awaited']);
   t.same(inBody('const later = agent("kept");\nawait later;'), []);
 });
 
@@ -111,6 +115,8 @@ t.test('arguments that the meta does not know are found', async (t) => {
 
 t.test("a limit above the owner's, a slug that is taken and a Graph that is missing are found", async (t) => {
   const limits = ', limits: { total_tokens: 1001, max_concurrency: 2 }';
+  for (const limit of ['max_concurrency', 'wall_ms', 'agents', 'tool_calls', 'graph_calls'])
+    t.same(inBody('', `, limits: { ${limit}: 99999999 }`).length, 1, limit);
   t.same(inBody('', limits), ['1:61 warning limit']);
   t.same(inBody('', ', limits: { total_tokens: 1000 }'), []);
   t.same(inBody('', ", slug: 'other'"), ['1:43 warning slug']);
@@ -119,6 +125,24 @@ t.test("a limit above the owner's, a slug that is taken and a Graph that is miss
       "await graph('nothing');\nawait graph('other');\nawait graph(`other-file.js`);\nawait graph('no' + 'thing');",
     ),
     ['2:13 error graph'],
+  );
+});
+
+t.test('tools that the meta does not name, and tools that no server offers, are found', async (t) => {
+  const known: CheckContext = { ...CONTEXT, tools: ['files.read', 'files.write', 'web.get'] };
+  const check = (body: string, tools: string, context = known) =>
+    found(`export const meta = { name: 'Test', tools: [${tools}] };\n${body}\nreturn 1;`, context);
+  t.same(check("await tool('files.read', {});", "'files.read', 'web.*'"), []);
+  t.same(check("await tool('files.write', {});", "'files.read'"), ['2:12 error tool']);
+  t.same(check("await tool('web.get', {});", "'web.*'"), []);
+  t.same(check('', "'files.read', 'files.delete'"), ['1:59 error tool'], 'at its name in the meta');
+  t.same(check('', "'files.*', 'mail.*'"), ['1:56 error tool']);
+  t.same(check('', "'anything.goes'", CONTEXT), [], 'it is not known what there is');
+  t.same(inBody("await tool('files.read');"), ['2:12 error tool'], 'without `tools`, none');
+  t.same(
+    check('const name = args.which; await tool(name);', "'files.read'").length,
+    1,
+    'a computed name is not looked up',
   );
 });
 
@@ -144,7 +168,7 @@ t.test('nothing is found in the samples and the template', async (t) => {
       const others = [OTHER, { ...OTHER, slug: 'fan-out', file_name: 'fan-out.js' }].filter(
         (each) => each.file_name !== file,
       );
-      t.same(checkGraph({ name: file, source }, { limits, others }), [], file);
+      t.same(checkGraph({ name: file, source }, { limits, tools: null, others }), [], file);
     }
   }
 });

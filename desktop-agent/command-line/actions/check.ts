@@ -38,7 +38,7 @@ function allFiles({ folder, sessions }: GraphFolder): string[] {
 
 async function check(file: string, desktop: GraphFolder, options: CheckOptions): Promise<Checked> {
   const others = desktop.sessions.filter(({ file_name }) => join(desktop.folder, file_name) !== file);
-  const problems = checkGraph(await readGraph(file, desktop), { limits: DEFAULT_ENGINE_LIMITS, others });
+  const problems = checkGraph(await readGraph(file, desktop), { limits: DEFAULT_ENGINE_LIMITS, tools: null, others });
   const counts = problems.filter(({ severity }) => severity === 'error' || options.strict);
   return { file: shownPath(file), ok: counts.length === 0, problems };
 }
