@@ -11,6 +11,7 @@ import { addGraphCommands } from './command-line/graphs.ts';
 import { addLogCommands } from './command-line/logs.ts';
 import { addDesktopOptions, type DesktopWords, desktopOptionsIn } from './command-line/options.ts';
 import { addRunCommand } from './command-line/run-here.ts';
+import { addHistoryCommands } from './command-line/runs.ts';
 import { addServiceCommands } from './command-line/service.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
 import { addStateCommands } from './command-line/state.ts';
@@ -42,6 +43,7 @@ Examples:
   addGraphCommands(desktop);
   addAgentsCommand(desktop);
   addRunCommand(desktop);
+  addHistoryCommands(desktop);
   addSharingCommands(desktop);
   addConnectionCommands(desktop);
   addStateCommands(desktop);

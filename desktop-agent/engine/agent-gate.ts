@@ -163,14 +163,10 @@ export class AgentGate {
     }
   }
 
-  /** As soon as it is known: what happens to the answer changes nothing of its price. */
+  /** What happens to the answer changes nothing of its price. */
   #pay(agent: RunningAgent, { tokens, costUsd }: Paid): void {
-    if (!this.#running.has(agent)) return;
     agent.tokens = Number.isFinite(tokens) && tokens >= 0 ? Math.ceil(tokens) : 0;
-    agent.caller.allowance.spend(agent.tokens);
-    if (costUsd === undefined || !Number.isFinite(costUsd) || costUsd < 0) return;
-    agent.cost = costUsd;
-    this.#cost = (this.#cost ?? 0) + costUsd;
+    if (costUsd !== undefined && Number.isFinite(costUsd) && costUsd >= 0) agent.cost = costUsd;
   }
 
   #requestOf({ call, caller, abort }: RunningAgent): AgentRequest {
@@ -214,6 +210,9 @@ export class AgentGate {
     this.#running.delete(agent);
     const { caller, number, tokens, cost, startedAt } = agent;
     caller.allowance.agentFinished();
+    // With the event and not before: what a Graph sees of its budget follows from the events, so that a replay sees the same.
+    caller.allowance.spend(tokens);
+    if (cost !== null) this.#cost = (this.#cost ?? 0) + cost;
     const duration = Math.max(0, Math.round(this.#options.clock.monotonic() - startedAt));
     const ok = end.error === null;
     this.#options.emit(

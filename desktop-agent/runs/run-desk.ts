@@ -17,6 +17,9 @@ import type { RunHistory } from './run-history.ts';
 /** What the caller is told, as the run's error. */
 export const CANCELLED_BY_OWNER = 'The owner cancelled the run on the desktop.';
 
+/** Runs in one list. More hold up the desktop while it looks for them. */
+export const LISTED_RUNS = { usual: 20, max: 1_000 } as const;
+
 /** Length of one text in the answer to `show`: what a timeline shows of it. */
 const SHOWN_CHARS = 400;
 

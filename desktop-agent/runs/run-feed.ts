@@ -96,6 +96,7 @@ export class RunFeed {
   readonly #id: string;
   readonly #all: Channel;
   readonly #runs = new Map<string, Channel>();
+  readonly #closing = new AbortController();
   #held = 0;
 
   constructor(options: { readonly clock: Clock; readonly ids: Ids; readonly limits: FeedLimits }) {
@@ -126,6 +127,11 @@ export class RunFeed {
     for (const [name] of ended.slice(0, -this.#limits.endedChannels)) this.#runs.delete(name);
   }
 
+  /** Nobody waits any more: a reader must not hold up the end of the desktop. */
+  close(): void {
+    this.#closing.abort();
+  }
+
   /** Whether the run's events are here, and not only in its record. Throws for what is no UUID. */
   has(commandId: string): boolean {
     return this.#runs.has(runChannel(commandId));
@@ -149,11 +155,14 @@ export class RunFeed {
     const atOnce = { feed: this.#id, ...channel.read(seen) };
     const isNews = atOnce.events.length > 0 || atOnce.missed > 0 || atOnce.ended;
     if (isNews || after === undefined || waitMs <= 0) return atOnce;
+    if (this.#closing.signal.aborted) throw stopping();
     if (this.#held >= this.#limits.heldReaders) {
       throw new RelayError('too-many-held', `${this.#held} readers of events wait already. End some of them.`);
     }
-    await this.#hold(channel, waitMs, signal);
-    return { feed: this.#id, ...channel.read(seen) };
+    await this.#hold(channel, waitMs, AbortSignal.any([signal, this.#closing.signal]));
+    const later = { feed: this.#id, ...channel.read(seen) };
+    if (later.events.length === 0 && this.#closing.signal.aborted) throw stopping();
+    return later;
   }
 
   async #hold(channel: Channel, waitMs: number, signal: AbortSignal): Promise<void> {
@@ -170,4 +179,8 @@ export class RunFeed {
       signal.removeEventListener('abort', gone);
     }
   }
+}
+
+function stopping(): RelayError {
+  return new RelayError('shutting-down', 'The desktop stops.');
 }

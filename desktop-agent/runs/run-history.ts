@@ -115,6 +115,7 @@ export class RunHistory {
 
   /** Writes what waits. Resolves when that is done, or after `graceMs`: a disk that hangs does not hold up the end. */
   async close(graceMs: number): Promise<void> {
+    this.feed.close();
     const over = new AbortController();
     const all = [...this.#live.values()].map(({ writer }) => writer.flush());
     const done = Promise.all([...all, this.#work]);

@@ -4,10 +4,7 @@ import { localTrpc } from '../../protocol/host/local-calls.ts';
 import { commandIdSchema } from '../../protocol/ids.ts';
 import { HOLD_MAX_MS } from '../../protocol/limits.ts';
 import { answering } from '../../protocol/trpc-errors.ts';
-import type { RunDesk } from './run-desk.ts';
-
-/** More at once hold up the desktop; whoever wants all reads the files. */
-export const LISTED_RUNS = { usual: 20, max: 1_000 } as const;
+import { LISTED_RUNS, type RunDesk } from './run-desk.ts';
 
 const listSchema = z.object({ limit: z.int().min(1).max(LISTED_RUNS.max) });
 const runSchema = z.object({ run: z.string().min(1).max(100) });

@@ -8,7 +8,7 @@ import { text as textOfStream } from 'node:stream/consumers';
 import { EXIT_CODES, ExitError } from '../../../protocol/host/exit-codes.ts';
 import { createProcessLog } from '../../../protocol/host/logging.ts';
 import { systemClock, systemIds, systemRandom } from '../../../protocol/host/system-ports.ts';
-import { note, painted, plain, plainLines, print } from '../../../protocol/host/terminal.ts';
+import { note, painted, plain, print } from '../../../protocol/host/terminal.ts';
 import { runChannel } from '../../../protocol/ids.ts';
 import type { Ports } from '../../../protocol/ports.ts';
 import { openAgents } from '../../agents/open-agents.ts';
@@ -16,13 +16,14 @@ import { createDesktopEngine } from '../../desktop-engine.ts';
 import { trustAlso } from '../../dialer/trust.ts';
 import { GraphSourceError, type ParsedGraph, parseGraph } from '../../engine/graph-source.ts';
 import { libraryShelf } from '../../library-shelf.ts';
-import type { RunningGraph, RunOutcome } from '../../ports.ts';
+import type { RunOutcome } from '../../ports.ts';
 import type { GraphEvent } from '../../run-events.ts';
 import { EventLines } from '../event-lines.ts';
 import { givenArguments, type Typed } from '../given-arguments.ts';
 import { costText, counted, listed, spanText } from '../words.ts';
 import { flagsOf, type OwnerOptions } from './admin.ts';
 import { fileNamed, filesOf, graphFolderOf, readGraph } from './graph-files.ts';
+import { cancelOnInterrupt, onScreen } from './on-screen.ts';
 import { ToolsHere } from './tools-here.ts';
 
 export interface RunHereOptions extends OwnerOptions {
@@ -97,18 +98,6 @@ function showEvents(): (event: GraphEvent) => void {
   };
 }
 
-/** Once asks the run to end; twice ends the process, whatever the run's agents do. */
-function cancelOnInterrupt(running: RunningGraph): void {
-  let asked = false;
-  const stop = () => {
-    if (asked) process.exit(EXIT_CODES.interrupted);
-    asked = true;
-    running.cancel('The run was stopped by hand.');
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-}
-
 function tell(outcome: RunOutcome, { json, quiet, tookMs }: RunHereOptions & { tookMs: number }): void {
   const { status, resultJson, error, totalTokens, reportedCost } = outcome;
   if (status === 'failed') process.exitCode = EXIT_CODES['run-failed'];
@@ -122,11 +111,6 @@ function tell(outcome: RunOutcome, { json, quiet, tookMs }: RunHereOptions & { t
   if (error !== null) note(`${painted('red', status, process.stderr)}: ${plain(error)}`);
   else if (!quiet) note(`${painted('green', status, process.stderr)}: ${figures(outcome, tookMs)}`);
   if (status === 'completed') print(onScreen(typeof result === 'string' ? result : JSON.stringify(result, null, 2)));
-}
-
-/** What agents wrote must not steer the terminal; a file or a pipe gets it as it is. */
-function onScreen(text: string): string {
-  return process.stdout.isTTY ? plainLines(text) : text;
 }
 
 function figures({ totalTokens, reportedCost }: RunOutcome, tookMs: number): string {
