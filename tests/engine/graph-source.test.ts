@@ -19,6 +19,26 @@ t.test('a meta of every kind of literal is read', async (t) => {
   t.same(meta, { name: 'Mail', description: 'x', slug: 'a-1', limits: { total_tokens: 5 } });
 });
 
+t.test('meta names tools and limits', async (t) => {
+  const limits = { total_tokens: 1, max_concurrency: 2, wall_ms: 3, agents: 4, tool_calls: 5, graph_calls: 6 };
+  const tools = ['files.read', 'web.*', 'my-server.do_it', 'a.b/c.d'];
+  const source = `export const meta = { name: 'x', tools: ${JSON.stringify(tools)}, limits: ${JSON.stringify(limits)} };`;
+  t.same(parseGraph(source, 'g.js').meta, { name: 'x', tools, limits });
+});
+
+t.test('what is wrong in meta is told at its own place', async (t) => {
+  const meta = (lines: string): string => `export const meta = {\n  name: 'x',\n${lines}\n};`;
+  const cases: [lines: string, place: { line: number; column: number }, message: RegExp][] = [
+    ["  slug: 'A B',", { line: 3, column: 9 }, /meta\.slug: must be 1-64/],
+    ["  tools: [\n    'a.b',\n    'nodot',\n  ],", { line: 5, column: 5 }, /meta\.tools\.1: must be `server\.tool`/],
+    ["  tools: 'a.b',", { line: 3, column: 10 }, /meta\.tools/],
+    ['  limits: {\n    wall_ms: -5,\n  },', { line: 4, column: 14 }, /meta\.limits\.wall_ms/],
+    ['  limits: { agent: 5 },', { line: 3, column: 11 }, /meta\.limits: .*agent/],
+    ['  arguments: {\n    type: "list" },', { line: 3, column: 14 }, /meta\.arguments: must have `type: "object"`/],
+  ];
+  for (const [lines, place, message] of cases) t.match(errorOf(meta(lines)), { ...place, message }, lines);
+});
+
 t.test('the body keeps each line and column of the file, and can read meta', async (t) => {
   const source = "#!/usr/bin/env graph\n// hello\nexport const meta = {\n  name: 'x',\n};\nreturn meta.name";
   const { body } = parseGraph(source, 'g.js');
@@ -73,6 +93,11 @@ t.test('meta that breaks a rule is refused with its path', async (t) => {
     ['{ name: "x", limits: { total_tokens: 0 } }', /meta\.limits\.total_tokens/],
     ['{ name: "x", limits: { max_concurrency: 1.5 } }', /meta\.limits\.max_concurrency/],
     ['{ name: "x", limits: { total_token: 5 } }', /meta\.limits: .*total_token/],
+    ['{ name: "x", limits: { tool_calls: "many" } }', /meta\.limits\.tool_calls/],
+    ['{ name: "x", tools: ["*"] }', /meta\.tools\.0/],
+    ['{ name: "x", tools: ["a.*b"] }', /meta\.tools\.0/],
+    ['{ name: "x", tools: [5] }', /meta\.tools\.0/],
+    [`{ name: "x", tools: [${'"a.b",'.repeat(101)}] }`, /meta\.tools/],
   ];
   for (const [meta, message] of cases) t.match(errorOf(`export const meta = ${meta};`).message, message);
 });

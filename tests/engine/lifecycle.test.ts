@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs';
 import t from 'tap';
+import type { AgentProvider } from '../../desktop-agent/engine/agent-provider.ts';
 import { createScriptedProvider } from '../../desktop-agent/engine/providers/scripted.ts';
-import { graph, heldProvider, realClock, runGraph, startGraph, testEngine, testPorts } from './support.ts';
+import type { Clock } from '../../protocol/ports.ts';
+import { graph, heldProvider, realClock, runGraph, shelfOf, startGraph, testEngine, testPorts } from './support.ts';
 
 t.test('a cancel stops agents and Graph, and the outcome tells the reason', async (t) => {
   const provider = heldProvider();
@@ -120,24 +122,84 @@ function threads(): number | null {
   return process.platform === 'linux' ? readdirSync('/proc/self/task').length : null;
 }
 
-t.test('thirty runs in a row leave one warm sandbox, and none after close', async (t) => {
-  // The first worker of a process also starts threads that stay.
-  const first = testEngine(t);
-  await runGraph(first, graph('return 0'));
-  await first.close();
-  const before = threads();
-  const engine = testEngine(t);
-  for (let index = 0; index < 30; index += 1) {
-    const body = index % 3 === 0 ? "throw new Error('x')" : "return await agent('x')";
-    const outcome = await runGraph(engine, graph(body));
-    t.equal(outcome.status, index % 3 === 0 ? 'failed' : 'completed');
-    t.ok(engine.livingSandboxes() <= 3, `${engine.livingSandboxes()} sandboxes`);
-  }
-  await engine.close();
-  t.equal(engine.livingSandboxes(), 0);
-  const after = threads();
-  if (before !== null && after !== null) t.ok(after <= before + 1, `${before} threads before, ${after} after`);
-});
+/** A clock that knows which of its timers are armed. */
+function countingClock(): { clock: Clock; armed: Set<object> } {
+  const armed = new Set<object>();
+  const after: Clock['after'] = (delayMs, run) => {
+    const note = {};
+    armed.add(note);
+    const timer = realClock.after(delayMs, () => {
+      armed.delete(note);
+      run();
+    });
+    return {
+      cancel: () => {
+        armed.delete(note);
+        timer.cancel();
+      },
+    };
+  };
+  return { clock: { ...realClock, after }, armed };
+}
+
+/** One of each way to live and to end. */
+const WAYS: readonly [body: string, status: string][] = [
+  ["return await agent('x')", 'completed'],
+  ["throw new Error('x')", 'failed'],
+  [
+    "await agent('x'); for (const way of ['fail', 'y']) await retry(() => agent(way), { backoff_ms: 0 }).catch(() => 0); return 1",
+    'completed',
+  ],
+  [
+    "return await parallel([() => tool('web.x'), () => agent('x', { schema: { type: 'string' } }).catch(() => 0)])",
+    'completed',
+  ],
+  ["return await graph('child')", 'completed'],
+  ["agent('x'); tool('web.x'); graph('child'); return 1", 'completed'],
+  ["await graph('child'); log('now'); await agent('never')", 'cancelled'],
+];
+
+t.test(
+  'a hundred runs in a row leave one warm sandbox, and after close no worker, no thread and no timer',
+  async (t) => {
+    const provider: AgentProvider = {
+      ask: async ({ prompt, signal }) => {
+        if (prompt === 'fail') throw new Error('no');
+        if (prompt !== 'never') return { text: prompt, tokens: 1 };
+        return new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+        );
+      },
+    };
+    const options = {
+      provider,
+      tools: { call: async () => 1 },
+      graphs: shelfOf({ child: graph("return await agent('c')") }),
+    };
+    // The first worker of a process also starts threads that stay.
+    const first = testEngine(t, options);
+    await runGraph(first, graph('return 0'));
+    await first.close();
+    const before = threads();
+    const resources = process.getActiveResourcesInfo().length;
+    const { clock, armed } = countingClock();
+    const engine = testEngine(t, { ...options, ports: { ...testPorts, clock } });
+    for (let index = 0; index < 100; index += 1) {
+      const [body, status] = WAYS[index % WAYS.length] ?? ['', ''];
+      const outcome = await runGraph(engine, graph(body, ", tools: ['web.x']"), {
+        onEvent: (event, running) => event.type === 'log' && running().cancel('enough'),
+      });
+      t.equal(outcome.status, status, body);
+      t.ok(engine.livingSandboxes() <= 4, `${engine.livingSandboxes()} sandboxes`);
+    }
+    await engine.close();
+    t.equal(engine.livingSandboxes(), 0);
+    t.equal(armed.size, 0, 'no timer is armed');
+    const after = threads();
+    if (before !== null && after !== null) t.ok(after <= before + 1, `${before} threads before, ${after} after`);
+    t.ok(process.getActiveResourcesInfo().length <= resources + 1, process.getActiveResourcesInfo().join());
+  },
+);
 
 t.test('close cancels what runs, waits for providers, and refuses what comes later', async (t) => {
   const provider = heldProvider();
