@@ -13,8 +13,10 @@ export function addToolCommands(desktop: Command): void {
       'after',
       `
 Servers stand in desktop/tools.json in the data folder, in the form of other programs:
-  {"mcpServers": {"files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]},
-                  "web": {"url": "http://127.0.0.1:3001/mcp", "headers": {"Authorization": "Bearer \${WEB_TOKEN}"}}}}
+  {"mcpServers": {
+    "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]},
+    "web": {"url": "http://127.0.0.1:3001/mcp", "headers": {"Authorization": "Bearer \${WEB_TOKEN}"}}
+  }}
 
 Examples:
   graph-relay desktop tools
