@@ -66,9 +66,10 @@ The relay and the desktop are running. What you can do now:
   Without a token   npm run graph-relay -- owner link${flags} prints a link: choose a password, then a client needs
                     ${url}/mcp?auth=required and nothing else
   Run it again      npm run graph-relay -- start --again${flags}
-  Your own Graph    put a file into ${graphs} (copy one that is there), then
+  Your own Graph    npm run graph-relay -- desktop new NAME${flags} writes one into ${graphs}; then
                       npm run graph-relay -- desktop share NAME --project ${project}${flags}
-  Agents            are answered by a script here. For a real model, start the desktop with --agent-command, see README.
+  Watch runs        npm run graph-relay -- desktop watch${flags}
+  Agents            are answered by a script here; npm run graph-relay -- desktop agents --help says how a model does it
   Logs              ${logs}
 Ctrl-C stops both.
 `;
