@@ -1,6 +1,7 @@
 /** `graph-relay bench`: what is measured, each by its own command. */
 import { Command } from 'commander';
 import { compareCommand } from './compare/cli.ts';
+import { engineCommand } from './engine/cli.ts';
 import { liveCommand } from './live/cli.ts';
 import { peersCommand } from './peers/cli.ts';
 import { pickupCommand } from './pickup/cli.ts';
@@ -16,6 +17,7 @@ export function benchCommand(): Command {
   bench.addCommand(reportCommand());
   bench.addCommand(predictCommand());
   bench.addCommand(pickupCommand());
+  bench.addCommand(engineCommand());
   bench.addCommand(liveCommand());
   bench.addCommand(peersCommand());
   bench.addCommand(simCommand());

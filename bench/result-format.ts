@@ -3,9 +3,10 @@
  *
  * Owns the form. `kind` says which command made it. A new command adds a schema here; a change that breaks a reader gets
  * another {@link FORMAT_VERSION}. In virtual time everything but `wall_clock` and `made` follows from the command and the
- * seed; in real time (`live`, `pickup`, `peers`) the seed draws what is asked and in which order.
+ * seed; in real time (`live`, `pickup`, `peers`, `engine`) the seed draws what is asked and in which order.
  */
 import { z } from 'zod';
+import { engineBody } from './engine/result.ts';
 import { faultSchema } from './faults/fault.ts';
 import { liveBody } from './live/result.ts';
 import { modeSchema } from './modes/mode.ts';
@@ -206,6 +207,9 @@ const real = { ...origin, surroundings: surroundingsSchema, wall_clock: z.strict
 export const peersResultSchema = z.strictObject({ ...real, ...peersBody });
 export type PeersResult = z.infer<typeof peersResultSchema>;
 
+export const engineResultSchema = z.strictObject({ ...real, ...engineBody });
+export type EngineResult = z.infer<typeof engineResultSchema>;
+
 export const pickupResultSchema = z.strictObject({ ...real, ...pickupBody });
 export type PickupResult = z.infer<typeof pickupResultSchema>;
 
@@ -255,6 +259,7 @@ export type ReportResult = z.infer<typeof reportResultSchema>;
 export const benchResultSchema = z.discriminatedUnion('kind', [
   publishedResultSchema,
   compareResultSchema,
+  engineResultSchema,
   liveResultSchema,
   peersResultSchema,
   pickupResultSchema,

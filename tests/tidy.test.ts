@@ -129,6 +129,7 @@ const OPEN_TO_BENCH: Readonly<Record<string, string>> = {
   'server/cli.ts': 'the command line mounts it',
   'desktop-agent/agent.ts': 'composition root of the desktop',
   'desktop-agent/rows.ts': 'the tables that its store is made for',
+  'desktop-agent/engine/engine.ts': 'what a run costs is measured',
   'desktop-agent/modes.ts': 'the modes that are compared',
   'desktop-agent/ports.ts': 'the ports of the desktop',
   'desktop-agent/graph-library.ts': 'the ports of the desktop',

@@ -1,11 +1,13 @@
 /**
  * A production desktop whose Graphs end at once: durable journal and outbox, real HTTP, and a note of the instant at
- * which the engine was told to start.
+ * which the engine was told to start. With a sandbox the engine is the production one too, and the instant is that of the
+ * first statement of the Graph.
  */
 import { createAgent } from '../../desktop-agent/agent.ts';
 import { createDialers } from '../../desktop-agent/dialer/dialers.ts';
 import { createHttpClient } from '../../desktop-agent/dialer/http-client.ts';
 import { openSocket } from '../../desktop-agent/dialer/open-socket.ts';
+import { createEngine } from '../../desktop-agent/engine/engine.ts';
 import type { GraphLibrary } from '../../desktop-agent/graph-library.ts';
 import type { ModeName } from '../../desktop-agent/modes.ts';
 import type { Engine, RunOutcome } from '../../desktop-agent/ports.ts';
@@ -26,6 +28,8 @@ export interface DesktopTask {
   readonly project: string;
   readonly mode: ModeName;
   readonly slots: number;
+  /** Run real Graphs, each in a sandbox that was started before or that is started for it. */
+  readonly sandbox?: 'warm' | 'cold';
 }
 
 export interface DesktopReady {
@@ -33,14 +37,17 @@ export interface DesktopReady {
   readonly session: string;
 }
 
-const { url, token, directory, project, mode, slots } = JSON.parse(process.argv[2] ?? '{}') as DesktopTask;
+const { url, token, directory, project, mode, slots, sandbox } = JSON.parse(process.argv[2] ?? '{}') as DesktopTask;
 const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const ports: Ports = { clock: systemClock, random: systemRandom, ids: systemIds, log };
 
 const session = benchSession(systemIds);
 const library: GraphLibrary = {
   list: () => [session],
-  load: async () => ({ name: session.file_name, source: '' }),
+  load: async () => ({
+    name: session.file_name,
+    source: "export const meta = { name: 'Bench' }; log('first'); return 1;",
+  }),
 };
 const outcome: RunOutcome = {
   status: 'completed',
@@ -49,13 +56,32 @@ const outcome: RunOutcome = {
   totalTokens: 0,
   reportedCost: null,
 };
-const engine: Engine = {
+const instantEngine: Engine = {
   start(run) {
     take(run.args as unknown as Job);
     return { done: Promise.resolve(outcome), cancel() {} };
   },
   close: async () => {},
 };
+
+function sandboxedEngine(keepWarm: boolean): Engine {
+  const provider = { ask: async () => ({ text: '', tokens: 0 }) };
+  const engine = createEngine({ ports, provider, keepWarm });
+  return {
+    start(run) {
+      const onEvent: typeof run.onEvent = (event) => {
+        if (event.type === 'log') take(run.args as unknown as Job);
+        run.onEvent(event);
+      };
+      const { done, cancel } = engine.start({ ...run, onEvent });
+      // The caller hears of the end when the next run finds a warm sandbox again.
+      return { done: done.then((end) => engine.warmedUp().then(() => end)), cancel };
+    },
+    close: () => engine.close(),
+  };
+}
+
+const engine = sandbox === undefined ? instantEngine : sandboxedEngine(sandbox === 'warm');
 
 await rehearseDesktop(ports);
 const store = await openProcessState<DesktopTables>({ directory, tables: DESKTOP_TABLES, log, clock: systemClock });

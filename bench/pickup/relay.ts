@@ -23,8 +23,11 @@ const PROJECT = 'pickup';
 /** Longest that the relay grants; a run of nothing is over long before. */
 const WAIT_SECONDS = 50;
 
-/** `slots`: how many runs the desktop does at once. */
-export async function startRelay(mode: ModeName, slots: number): Promise<Subject> {
+/**
+ * `slots`: how many runs the desktop does at once. Its Graphs end at once; with `sandbox` they are real ones, and a job is
+ * picked when the first statement of its Graph runs.
+ */
+export async function startRelay(mode: ModeName, slots: number, sandbox?: DesktopTask['sandbox']): Promise<Subject> {
   const data = await mkdtemp(join(tmpdir(), 'graph-relay-pickup-'));
   const connected = Promise.withResolvers<void>();
   const server = await startChild({
@@ -37,7 +40,8 @@ export async function startRelay(mode: ModeName, slots: number): Promise<Subject
   const admin = localClient<RelayLocalRouter>(join(data, 'server'));
   const agent = await admin.createToken.mutate({ kind: 'agent', name: 'pickup', projects: [PROJECT] });
   const { token } = await admin.createToken.mutate({ kind: 'desktop', name: 'pickup', projects: [] });
-  const task: DesktopTask = { url: url.href, token, directory: join(data, 'desktop'), project: PROJECT, mode, slots };
+  const about = { url: url.href, token, directory: join(data, 'desktop'), project: PROJECT, mode, slots };
+  const task: DesktopTask = sandbox === undefined ? about : { ...about, sandbox };
   const module = siblingModule('./desktop-process', import.meta.url);
   const desktop = await startWorker<DesktopReady>('desktop', module, [JSON.stringify(task)]);
   const tickets = new Arrivals<string>();

@@ -22,6 +22,8 @@ export class SandboxPool {
   readonly #living = new Set<Sandbox>();
   #warm: Sandbox | null = null;
   #warmUpTimer: Timer | null = null;
+  /** Resolved when the timer is over. */
+  #warmingUp = Promise.withResolvers<void>();
   #closed = false;
 
   constructor(options: PoolOptions) {
@@ -42,15 +44,18 @@ export class SandboxPool {
 
   /** Resolves when the sandbox that is kept warm is ready, or there is none. */
   async warmedUp(): Promise<void> {
+    if (this.#warmUpTimer !== null) await this.#warmingUp.promise;
     await this.#warm?.settled;
   }
 
   /** Starts it in a moment. */
   warmUpSoon(): void {
     if (this.#closed || !this.#options.keepWarm || this.#warmUpTimer !== null) return;
+    this.#warmingUp = Promise.withResolvers<void>();
     this.#warmUpTimer = this.#options.clock.after(WARM_UP_DELAY_MS, () => {
       this.#warmUpTimer = null;
       this.warmUp();
+      this.#warmingUp.resolve();
     });
   }
 
@@ -70,6 +75,7 @@ export class SandboxPool {
     this.#closed = true;
     this.#warm = null;
     this.#warmUpTimer?.cancel();
+    this.#warmingUp.resolve();
     await Promise.all([...this.#living].map((sandbox) => this.discard(sandbox)));
   }
 

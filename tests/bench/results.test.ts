@@ -2,10 +2,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { engineLines } from '../../bench/engine/cli.ts';
 import { pickupLines } from '../../bench/pickup/cli.ts';
 import { createProgress, createProgressLine } from '../../bench/progress.ts';
 import { readResult } from '../../bench/read-result.ts';
-import { FORMAT_VERSION, pickupResultSchema, simResultSchema } from '../../bench/result-format.ts';
+import { engineResultSchema, FORMAT_VERSION, pickupResultSchema, simResultSchema } from '../../bench/result-format.ts';
 import { expectProcesses, launch, tempFolder } from '../process/support.ts';
 
 expectProcesses(t);
@@ -32,6 +33,20 @@ t.test('pickup writes down its samples, its seed and the command that measures t
   t.ok(result.pickup_to_floor > 0);
   t.notMatch(pickupLines(result).join('\n'), /NaN|undefined/);
   t.same(readResult(file, { kinds: ['sim', 'pickup'], purpose: 'read' }), result);
+});
+
+t.test('engine writes down how soon a first statement runs, and what a run takes', async (t) => {
+  const { file, json } = await written(t, ['engine', '--runs', '2', '--row', '3', '--seed', '5']);
+  const result = engineResultSchema.parse(json);
+  t.equal(result.command, 'npm run bench -- engine --runs 2 --row 3 --seed 5');
+  for (const { warm, cold } of Object.values(result.samples_us)) {
+    t.ok(warm.length === 2 && cold.length === 2, 'the round that warms up does not count');
+    t.ok([...warm, ...cold].every((us) => us > 0));
+  }
+  t.match(result.row, { runs: 3, sandboxes_left: 0 });
+  t.ok(result.memory_mib.base > 0 && result.memory_mib.run > 0);
+  t.notMatch(engineLines(result).join('\n'), /NaN|undefined/);
+  t.same(readResult(file, { kinds: ['engine'], purpose: 'read' }), result);
 });
 
 t.test('a batch of the simulation has the same form, and its seed gives the same but for the clock', async (t) => {
