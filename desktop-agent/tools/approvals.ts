@@ -81,6 +81,8 @@ export class Approvals {
       reject(signal.reason);
     };
     signal.addEventListener('abort', takeBack, { once: true });
+    // Should a listener throw, nobody waits for it.
+    promise.catch(() => {});
     this.#tell(request, question);
     try {
       return await promise;

@@ -130,7 +130,7 @@ class ClientConnection implements McpConnection {
     this.#client = client;
     client.onclose = () => this.#end(this.#transport.ending ?? 'closed the connection');
     const { signal } = this.#options;
-    const aborted = () => void this.close();
+    const aborted = () => void this.close().catch(() => {});
     signal.addEventListener('abort', aborted, { once: true });
     try {
       await client.connect(this.#transport, { timeout: NO_TIMEOUT_MS, signal });
@@ -203,7 +203,7 @@ class ClientConnection implements McpConnection {
     const onBroken = (reason: string) => {
       if (this.#closing) return;
       this.#end(reason);
-      void this.close();
+      this.close().catch(() => {});
     };
     const fetch = boundedFetch({ maxBytes: this.#options.limits.messageBytes, onBroken });
     return new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch });

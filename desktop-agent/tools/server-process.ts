@@ -74,8 +74,8 @@ export class ServerProcess implements Transport {
     const released = endAtExit(child);
     child.stdout?.on('data', (chunk: Buffer) => this.#take(chunk));
     child.stderr?.setEncoding('utf8').on('data', this.#options.onSaid);
-    // What cannot be written because it has ended is told by its end.
-    child.stdin?.on('error', () => {});
+    // What cannot be written or read because it has ended is told by its end.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.on('error', () => {});
     child.once('exit', () => void this.#endLeftovers(child));
     child.once('close', (code, signal) => {
       released();
@@ -86,7 +86,7 @@ export class ServerProcess implements Transport {
     });
     return new Promise((started, failed) => {
       child.once('spawn', started);
-      child.once('error', (error) => {
+      child.on('error', (error) => {
         if (child.pid !== undefined) return;
         released();
         this.ending = `could not be started (${(error as NodeJS.ErrnoException).code ?? error.message})`;

@@ -236,11 +236,12 @@ function reasonOf(error: unknown): string {
 }
 
 async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  // Whoever gives up leaves it to others, and maybe to nobody.
+  promise.catch(() => {});
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
-  promise.catch(() => {});
   try {
     return await Promise.race([promise, aborted]);
   } finally {

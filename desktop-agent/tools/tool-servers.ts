@@ -97,7 +97,7 @@ export class ToolServers {
     for (const [name, server] of this.#servers) {
       if (wanted.get(name)?.written === server.config.written) continue;
       this.#servers.delete(name);
-      void server.close();
+      server.close().catch(() => {});
     }
     for (const config of wanted.values()) {
       if (!this.#servers.has(config.name)) this.#servers.set(config.name, this.#made(config));

@@ -78,7 +78,12 @@ t.test(
     );
     t.match(shown.stderr, /graph-relay desktop approve [0-9a-f]{6} --data/);
     const approved = await site.owner('approve');
-    t.match(approved, { code: 0, stdout: '', stderr: /^Allowed odd\.large \([0-9a-f]{6}\) for this call\.\n$/ });
+    t.match(approved, {
+      code: 0,
+      stdout: '',
+      stderr:
+        /^[0-9a-f]{6} {2}odd\.large {2}waits .*"chars": 5.*\nAllowed odd\.large \([0-9a-f]{6}\) for this call\.\n$/s,
+    });
     t.match(await site.agent.end(id), { status: 'completed', result: 'xxxxx' });
     t.notOk('awaiting_approval' in (await site.agent.get(id)));
     t.match(await site.desktop.line('approval.decided'), {

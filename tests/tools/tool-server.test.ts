@@ -196,3 +196,17 @@ t.test('what a server did not do because it lost its session is asked of it agai
   t.equal(made.length, 2);
   t.notMatch(eventsOf(lines), ['tool-server.failed'], 'that is no failure of the server');
 });
+
+t.test('a start that fails when nobody waits for it any more harms nobody', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const { begin, rest, starts, lines } = await open(t, { starts: () => gate.promise });
+  const gone = new AbortController();
+  begin('files.read', gone.signal);
+  await rest(() => starts() === 1);
+  gone.abort(new Error('the run was cancelled'));
+  const late = begin('files.read', AbortSignal.abort(new Error('it had ended before')));
+  await rest(() => late.is !== 'waiting');
+  gate.reject(new Error('no such program'));
+  await rest(() => lines.some(({ event }) => event === 'tool-server.failed'));
+  t.equal(late.is, 'it had ended before');
+});

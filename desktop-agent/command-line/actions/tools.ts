@@ -79,7 +79,11 @@ export async function listApprovals(options: OwnerOptions): Promise<void> {
 export async function decide(input: DecideInput, options: OwnerOptions): Promise<void> {
   const decided = await withTools(options, (tools) => tools.decide(input));
   if (options.json) return print(JSON.stringify(decided));
-  for (const each of decided) note(decidedLine(each, input));
+  for (const each of decided) {
+    // Whoever named none may have had another one in mind.
+    if (input.approval === undefined) for (const line of approvalLines(each, systemClock.now())) note(line);
+    note(decidedLine(each, input));
+  }
 }
 
 /** Asks the running desktop; opens the data folder itself when none is running. */
