@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { completionOf, type Sources } from '../../protocol/host/completion/candidates.ts';
 import { graphSource, startDesktop, startWorld, writeGraph } from '../process/relay-world.ts';
 import { COMMAND, cleanEnvironment, expectProcesses, run, tempFolder, until, within } from '../process/support.ts';
-import { onTerminal } from './support.ts';
+import { isThere, onTerminal } from './support.ts';
 
 expectProcesses(t);
 
@@ -157,10 +157,5 @@ t.test('Graphs and projects of a desktop that runs are those that it has', async
 });
 
 function missing(shell: string): string | false {
-  try {
-    execFileSync('sh', ['-c', `command -v ${shell}`]);
-    return false;
-  } catch {
-    return `${shell} is not there`;
-  }
+  return isThere(shell) ? false : `${shell} is not there`;
 }
