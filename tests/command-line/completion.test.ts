@@ -146,7 +146,7 @@ t.test('Graphs and projects of a desktop that runs are those that it has', async
   const graphs = join(data, 'elsewhere');
   await mkdir(graphs);
   await writeFile(join(graphs, 'there.js'), graphSource('there', 'return 1;'));
-  await startDesktop(t, { data, url, token: desktopToken, args: ['--graphs', graphs] });
+  const desktop = await startDesktop(t, { data, url, token: desktopToken, args: ['--graphs', graphs] });
   t.equal((await run(t, ['desktop', 'share', 'there', '--project', 'home', '--data', data])).code, 0);
   const words = async (...line: string[]) => {
     const args = ['completion-words', 'zsh', '--', 'desktop', '--data', data, ...line];
@@ -154,6 +154,14 @@ t.test('Graphs and projects of a desktop that runs are those that it has', async
   };
   t.equal(await words('share', ''), 'there:there\n');
   t.equal(await words('share', 'there', '--project', ''), 'home:1 shared\n');
+  t.equal(await words('show', ''), ':files\n', 'nothing has run');
+  await world.agent.onlySession();
+  const [session] = (await world.agent.sessions()).sessions;
+  const { command_id } = await world.agent.start(session?.graph_session_id ?? '');
+  await world.agent.end(command_id);
+  t.equal(await words('show', ''), `${command_id.slice(0, 8)}:there completed\n`);
+  await desktop.end();
+  t.equal(await words('replay', ''), `${command_id.slice(0, 8)}:there completed\n`, 'also when it does not run');
 });
 
 function missing(shell: string): string | false {
