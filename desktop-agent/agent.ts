@@ -46,6 +46,8 @@ export interface AgentSnapshot {
   readonly connected: boolean;
   readonly trouble: string | null;
   readonly epoch: number | null;
+  /** The request that waits at the relay, ISO 8601 and milliseconds; null between two. */
+  readonly held: { readonly since: string; readonly hold_ms: number } | null;
   readonly running: number;
   /** Since when the owner has it paused, ISO 8601; null while it takes commands. */
   readonly paused_since: string | null;
@@ -182,6 +184,7 @@ export function createAgent(options: AgentOptions): Agent {
       connected,
       trouble,
       epoch: epoch ?? null,
+      held: loop.held && { since: new Date(loop.held.since).toISOString(), hold_ms: loop.held.holdMs },
       running: runner.activeRuns,
       paused_since: pausing.since === null ? null : new Date(pausing.since).toISOString(),
       limits: { slots, hold_ms: holdMs },

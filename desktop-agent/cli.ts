@@ -16,6 +16,7 @@ import { addServiceCommands } from './command-line/service.ts';
 import { addSharingCommands } from './command-line/sharing.ts';
 import { addStateCommands } from './command-line/state.ts';
 import { addToolCommands } from './command-line/tools.ts';
+import { addWatchCommand } from './command-line/watch.ts';
 
 export { doctorCommand } from './command-line/connection.ts';
 
@@ -47,6 +48,7 @@ Examples:
   addSharingCommands(desktop);
   addConnectionCommands(desktop);
   addStateCommands(desktop);
+  addWatchCommand(desktop);
   addLogCommands(desktop);
   addServiceCommands(desktop);
   addToolCommands(desktop);

@@ -69,7 +69,7 @@ export class RelayLoop {
   readonly #sleep: MachineSleep;
   #state: LoopState = { connected: false, epoch: undefined, refusedProjects: [], trouble: null };
   /** The sync on its way: what it says, and how to take it back. */
-  #request: { said: SyncInput; abort: AbortController } | null = null;
+  #request: { said: SyncInput; abort: AbortController; sentAt: number } | null = null;
   /** The transport that brought the last answer. Another one is not trusted with a hold, which hides that nobody is there. */
   #answeredOver: TransportName | null = null;
   #stopping = false;
@@ -83,6 +83,11 @@ export class RelayLoop {
 
   get state(): LoopState {
     return this.#state;
+  }
+
+  /** The sync that is on its way: since when (epoch milliseconds), and how long the relay may keep it. Null between two. */
+  get held(): { readonly since: number; readonly holdMs: number } | null {
+    return this.#request && { since: this.#request.sentAt, holdMs: this.#request.said.hold_ms };
   }
 
   /** Looks again. A sync that is on its way and would say something else now is taken back and sent anew. */
@@ -169,7 +174,7 @@ export class RelayLoop {
     const { mode } = transports;
     if (mode.takesAll) await outbox.flush();
     const abort = new AbortController();
-    const request = { said: this.#input(), abort };
+    const request = { said: this.#input(), abort, sentAt: ports.clock.now() };
     this.#request = request;
     const sentAt = ports.clock.monotonic();
     try {

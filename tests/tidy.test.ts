@@ -86,6 +86,8 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/command-line/actions/logs.ts': ROOTS,
   'desktop-agent/command-line/actions/names.ts': ROOTS,
   'desktop-agent/command-line/names.ts': 'gives names to completion',
+  'desktop-agent/command-line/actions/watch.ts': ROOTS,
+  'desktop-agent/watch/fit.ts': 'words for a terminal',
   'desktop-agent/command-line/actions/run-here.ts': ROOTS,
   'desktop-agent/command-line/event-lines.ts': 'words for a terminal',
   'desktop-agent/command-line/tool-text.ts': 'words for a terminal',

@@ -4,6 +4,8 @@ import type { Candidate, GivenOptions, Sources } from '../../protocol/host/compl
 export const desktopNames: Sources = {
   graph: async (given) => (await names()).graphNames(given),
   project: async (given) => (await names()).projectNames(given),
+  run: async (given) => (await names()).runNames(given),
+  id: async (given) => (await names()).approvalNames(given),
 };
 
 export type Names = (given: GivenOptions) => Promise<Candidate[]>;

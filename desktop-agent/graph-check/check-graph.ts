@@ -15,14 +15,13 @@ import { checkLimits } from './rules/limits.ts';
 import { checkNames, freeNames, freeReferences } from './rules/names.ts';
 import { checkGraphCalls, checkSlug, type OtherGraph } from './rules/others.ts';
 import { checkResult } from './rules/results.ts';
-import { checkTools } from './rules/tools.ts';
+import { checkTools, type KnownTools } from './rules/tools.ts';
 import { graphTree, metaLiteral, placedNodes } from './tree.ts';
 
 /** What is known of the desktop that would run it. */
 export interface CheckContext {
   readonly limits: EngineLimits;
-  /** Tools that its servers offer; null when that is not known. */
-  readonly tools: readonly string[] | null;
+  readonly tools: KnownTools;
   /** The other Graphs of its folder. */
   readonly others: readonly OtherGraph[];
 }
@@ -100,7 +99,7 @@ function* findingsIn(program: Program, meta: GraphMeta | null, context: CheckCon
   if (meta === null || literal === null) return;
   yield* checkArguments(nodes, free, meta.arguments);
   yield* checkLimits(meta, literal, context.limits);
-  yield* checkTools(nodes, free, { meta, literal, offered: context.tools });
+  yield* checkTools(nodes, free, { meta, literal, known: context.tools });
   yield* checkSlug(meta, literal, context.others);
   yield* checkGraphCalls(nodes, free, context.others);
 }

@@ -2,8 +2,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { graphSource, writeGraph } from '../process/relay-world.ts';
-import { expectProcesses, run, tempFolder } from '../process/support.ts';
+import { graphSource, startDesktop, startWorld, writeGraph } from '../process/relay-world.ts';
+import { expectProcesses, LIGHT, run, tempFolder } from '../process/support.ts';
+import { oddServer } from '../tools/support.ts';
 
 expectProcesses(t);
 
@@ -56,3 +57,32 @@ t.test(
     });
   },
 );
+
+t.test('tools are looked up in the servers that are named, and asked of those of a desktop that runs', async (t) => {
+  const world = await startWorld(t);
+  const { data, url, desktopToken } = world;
+  await mkdir(join(data, 'desktop'), { recursive: true });
+  await writeFile(join(data, 'desktop', 'tools.json'), JSON.stringify({ mcpServers: { odd: oddServer() } }));
+  const file = await writeGraph(
+    data,
+    'tools.js',
+    `export const meta = { name: 'Tools', slug: 'tools',
+  tools: ['odd.pid', 'odd.none', 'mail.send'] };
+return await tool('odd.pid', {});\n`,
+  );
+  const noServer = `${file}:2:34: error: \`mail.send\`: there is no tool server \`mail\`; there is: odd [tool]`;
+  t.match(
+    await check(t, data),
+    { code: 1, stdout: `${noServer}\n` },
+    'what a server offers is not known while none runs',
+  );
+
+  await run(t, ['desktop', 'tools', 'deny', 'odd.pid', '--data', data]);
+  await startDesktop(t, { data, url, token: desktopToken, env: LIGHT });
+  t.same((await check(t, data)).stdout.split('\n'), [
+    `${file}:2:11: warning: \`odd.pid\`: you let no Graph call it, so the call would be refused [tool]`,
+    `${file}:2:22: error: no server offers \`odd.none\`; \`graph-relay desktop tools\` lists what there is [tool]`,
+    noServer,
+    '',
+  ]);
+});

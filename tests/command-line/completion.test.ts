@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { completionOf, type Sources } from '../../protocol/host/completion/candidates.ts';
 import { graphSource, startDesktop, startWorld, writeGraph } from '../process/relay-world.ts';
 import { COMMAND, cleanEnvironment, expectProcesses, run, tempFolder, until, within } from '../process/support.ts';
-import { onTerminal } from './support.ts';
+import { isThere, onTerminal } from './support.ts';
 
 expectProcesses(t);
 
@@ -146,7 +146,7 @@ t.test('Graphs and projects of a desktop that runs are those that it has', async
   const graphs = join(data, 'elsewhere');
   await mkdir(graphs);
   await writeFile(join(graphs, 'there.js'), graphSource('there', 'return 1;'));
-  await startDesktop(t, { data, url, token: desktopToken, args: ['--graphs', graphs] });
+  const desktop = await startDesktop(t, { data, url, token: desktopToken, args: ['--graphs', graphs] });
   t.equal((await run(t, ['desktop', 'share', 'there', '--project', 'home', '--data', data])).code, 0);
   const words = async (...line: string[]) => {
     const args = ['completion-words', 'zsh', '--', 'desktop', '--data', data, ...line];
@@ -154,13 +154,16 @@ t.test('Graphs and projects of a desktop that runs are those that it has', async
   };
   t.equal(await words('share', ''), 'there:there\n');
   t.equal(await words('share', 'there', '--project', ''), 'home:1 shared\n');
+  t.equal(await words('show', ''), ':files\n', 'nothing has run');
+  await world.agent.onlySession();
+  const [session] = (await world.agent.sessions()).sessions;
+  const { command_id } = await world.agent.start(session?.graph_session_id ?? '');
+  await world.agent.end(command_id);
+  t.equal(await words('show', ''), `${command_id.slice(0, 8)}:there completed\n`);
+  await desktop.end();
+  t.equal(await words('replay', ''), `${command_id.slice(0, 8)}:there completed\n`, 'also when it does not run');
 });
 
 function missing(shell: string): string | false {
-  try {
-    execFileSync('sh', ['-c', `command -v ${shell}`]);
-    return false;
-  } catch {
-    return `${shell} is not there`;
-  }
+  return isThere(shell) ? false : `${shell} is not there`;
 }

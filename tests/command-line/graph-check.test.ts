@@ -5,6 +5,7 @@ import type { GraphEngine } from '../../desktop-agent/engine/engine.ts';
 import { DEFAULT_ENGINE_LIMITS } from '../../desktop-agent/engine/engine-limits.ts';
 import { type CheckContext, checkGraph } from '../../desktop-agent/graph-check/check-graph.ts';
 import { GRAPH_GLOBALS, LANGUAGE_GLOBALS, MISSING_GLOBALS } from '../../desktop-agent/graph-check/globals.ts';
+import type { KnownTools } from '../../desktop-agent/graph-check/rules/tools.ts';
 import { graph, runGraph, testEngine } from '../engine/support.ts';
 
 const OTHER = { slug: 'other', file_name: 'other-file.js', graph_session_id: `gs_${'0'.repeat(32)}` };
@@ -128,16 +129,22 @@ t.test("a limit above the owner's, a slug that is taken and a Graph that is miss
   );
 });
 
-t.test('tools that the meta does not name, and tools that no server offers, are found', async (t) => {
-  const known: CheckContext = { ...CONTEXT, tools: ['files.read', 'files.write', 'web.get'] };
-  const check = (body: string, tools: string, context = known) =>
-    found(`export const meta = { name: 'Test', tools: [${tools}] };\n${body}\nreturn 1;`, context);
-  t.same(check("await tool('files.read', {});", "'files.read', 'web.*'"), []);
+t.test('tools that the meta does not name, and tools that it cannot have, are found', async (t) => {
+  const of = (name: string, denied = false) => ({ name, denied });
+  const files = [of('files.read'), of('files.write'), of('files.delete', true)];
+  const tools: KnownTools = new Map([
+    ['files', files],
+    ['web', null],
+  ]);
+  const check = (body: string, names: string, known: KnownTools = tools) =>
+    found(`export const meta = { name: 'Test', tools: [${names}] };\n${body}\nreturn 1;`, { ...CONTEXT, tools: known });
+  t.same(check("await tool('files.read', {});", "'files.read', 'files.*'"), []);
   t.same(check("await tool('files.write', {});", "'files.read'"), ['2:12 error tool']);
-  t.same(check("await tool('web.get', {});", "'web.*'"), []);
-  t.same(check('', "'files.read', 'files.delete'"), ['1:59 error tool'], 'at its name in the meta');
-  t.same(check('', "'files.*', 'mail.*'"), ['1:56 error tool']);
-  t.same(check('', "'anything.goes'", CONTEXT), [], 'it is not known what there is');
+  t.same(check('', "'files.read', 'files.move'"), ['1:59 error tool'], 'at its name in the meta');
+  t.same(check('', "'files.*', 'mail.*'"), ['1:56 error tool'], 'a server that there is not');
+  t.same(check('', "'files.delete'"), ['1:45 warning tool'], 'the owner denies it');
+  t.same(check("await tool('web.get', {});", "'web.*'"), [], 'a server that does not say what it has');
+  t.same(check('', "'anything.goes'", null), [], 'it is not known what there is');
   t.same(inBody("await tool('files.read');"), ['2:12 error tool'], 'without `tools`, none');
   t.same(
     check('const name = args.which; await tool(name);', "'files.read'").length,

@@ -9,7 +9,8 @@ import { addDesktopOptions, desktopArguments } from '../../desktop-agent/command
 import { launchdPlist, type Service, systemdUnit } from '../../desktop-agent/service/service-file.ts';
 import { EXIT_CODES } from '../../protocol/host/exit-codes.ts';
 import { startDesktop, startWorld } from '../process/relay-world.ts';
-import { COMMAND, expectProcesses, run, tempFolder } from '../process/support.ts';
+import { COMMAND, expectProcesses, launch, run, tempFolder } from '../process/support.ts';
+import { isThere } from './support.ts';
 
 expectProcesses(t);
 
@@ -172,6 +173,28 @@ t.test('a system that cannot be told is named with what to do, and a desktop tha
   t.notOk((await told()).some((line) => line.includes('restart')));
 });
 
+t.test('what the unit starts is a desktop that runs, with the variables that are for it alone', async (t) => {
+  const { data, url, desktopToken } = await startWorld(t);
+  await mkdir(join(data, 'desktop'));
+  await writeFile(join(data, 'desktop', 'environment'), `GRAPH_RELAY_TOKEN=${desktopToken}\n`, { mode: 0o600 });
+  const printed = await run(t, [
+    'desktop',
+    'install',
+    '--print',
+    '--manager',
+    'systemd',
+    '--data',
+    data,
+    '--relay',
+    url,
+  ]);
+  t.notMatch(printed.stdout, desktopToken, 'no secret is in it');
+  const [program = '', ...args] = wordsOfSystemd(/^ExecStart=(.*)$/m.exec(printed.stdout)?.[1] ?? '');
+  const desktop = launch(t, args, { program: [program] });
+  await desktop.line('relay.connected');
+  t.same(await desktop.end(), { code: 0, signal: null });
+});
+
 t.test('a line break does not get into the file of a service', async (t) => {
   const { data, env } = await machine(t);
   const args = ['desktop', 'install', '--print', '--data', data, '--agent-command', 'x\nExecStartPre=evil'];
@@ -187,12 +210,3 @@ t.test('for launchd, ends that another start would not mend are no failures; oth
   t.match(await run(t, [...args, 'nonsense'], { env }), { code: 0, stderr: /is not the address of a relay/ });
   t.match(await run(t, ['desktop', 'share', 'x', '--project', 'y', '--data', data], { env }), { code: 1 });
 });
-
-function isThere(program: string): boolean {
-  try {
-    execFileSync('sh', ['-c', `command -v ${program}`]);
-    return true;
-  } catch {
-    return false;
-  }
-}

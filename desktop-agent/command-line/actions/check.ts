@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import { EXIT_CODES } from '../../../protocol/host/exit-codes.ts';
 import { note, painted, print } from '../../../protocol/host/terminal.ts';
 import { DEFAULT_ENGINE_LIMITS } from '../../engine/engine-limits.ts';
-import { checkGraph } from '../../graph-check/check-graph.ts';
+import { checkGraph, type GraphFile } from '../../graph-check/check-graph.ts';
 import type { GraphProblem } from '../../graph-check/problem.ts';
+import type { KnownTool, KnownTools } from '../../graph-check/rules/tools.ts';
+import type { ShownTool } from '../../tools/tools-api.ts';
 import { counted } from '../words.ts';
 import type { OwnerOptions } from './admin.ts';
 import { fileNamed, type GraphFolder, graphFolderOf, readGraph, shownPath } from './graph-files.ts';
+import { withTools } from './tools.ts';
 
 export interface CheckOptions extends OwnerOptions {
   /** Warnings end with code 1 too. */
@@ -23,8 +26,9 @@ interface Checked {
 export async function checkGraphs(wanted: readonly string[], options: CheckOptions): Promise<void> {
   const desktop = await graphFolderOf(options);
   const files = wanted.length > 0 ? wanted.map((each) => fileNamed(each, desktop)) : allFiles(desktop);
-  const checked: Checked[] = [];
-  for (const file of files) checked.push(await check(file, desktop, options));
+  const graphs = await Promise.all(files.map(async (file) => ({ file, ...(await readGraph(file, desktop)) })));
+  const tools = await toolsKnown(graphs, options);
+  const checked = graphs.map((graph) => check(graph, { desktop, tools, strict: options.strict === true }));
   const ok = checked.every((each) => each.ok);
   if (!ok) process.exitCode = EXIT_CODES.failure;
   if (options.json) return print(JSON.stringify({ ok, files: checked }));
@@ -36,11 +40,32 @@ function allFiles({ folder, sessions }: GraphFolder): string[] {
   return sessions.map(({ file_name }) => join(folder, file_name));
 }
 
-async function check(file: string, desktop: GraphFolder, options: CheckOptions): Promise<Checked> {
+interface Known {
+  readonly desktop: GraphFolder;
+  readonly tools: KnownTools;
+  readonly strict: boolean;
+}
+
+function check({ file, name, source }: GraphFile & { file: string }, { desktop, tools, strict }: Known): Checked {
   const others = desktop.sessions.filter(({ file_name }) => join(desktop.folder, file_name) !== file);
-  const problems = checkGraph(await readGraph(file, desktop), { limits: DEFAULT_ENGINE_LIMITS, tools: null, others });
-  const counts = problems.filter(({ severity }) => severity === 'error' || options.strict);
+  const problems = checkGraph({ name, source }, { limits: DEFAULT_ENGINE_LIMITS, tools, others });
+  const counts = problems.filter(({ severity }) => severity === 'error' || strict);
   return { file: shownPath(file), ok: counts.length === 0, problems };
+}
+
+/** The running desktop starts its servers to ask them, so it is asked only when it matters. */
+async function toolsKnown(graphs: readonly GraphFile[], options: CheckOptions): Promise<KnownTools> {
+  if (!graphs.some(({ source }) => /\btools\b/.test(source))) return null;
+  const { servers, problems } = await withTools(options, (tools) => tools.list());
+  // A server that cannot be read may have any tool.
+  const unread = problems.flatMap(({ server }) => (server === null ? [] : [server]));
+  if (unread.length < problems.length) return null;
+  const known = servers.map(({ name, tools }) => [name, tools?.map(knownTool) ?? null] as const);
+  return new Map([...unread.map((name) => [name, null] as const), ...known]);
+}
+
+function knownTool({ name, permission }: ShownTool): KnownTool {
+  return { name, denied: permission === 'deny' };
 }
 
 /** Editors and terminals make a link of the place. */

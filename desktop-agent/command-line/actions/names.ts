@@ -10,7 +10,10 @@ import { dataDirectory } from '../../../protocol/host/process.ts';
 import { slugOf } from '../../engine/graph-meta.ts';
 import { parseGraph } from '../../engine/graph-source.ts';
 import type { DesktopLocalRouter } from '../../local-api.ts';
+import { recordFiles } from '../../runs/open-runs.ts';
+import { RecordsDesk } from '../../runs/run-desk.ts';
 import type { Names } from '../names.ts';
+import { shortId } from '../run-text.ts';
 
 export const graphNames: Names = async ({ data, graphs }) => {
   const running = await clientOf(data)
@@ -26,6 +29,24 @@ export const projectNames: Names = async ({ data }) => {
     .catch(() => []);
   return projects.map(({ project_id, sessions }) => ({ word: project_id, about: `${sessions.length} shared` }));
 };
+
+/** The latest first. */
+export const runNames: Names = async ({ data }) => {
+  const folder = dataDirectory(data, 'desktop');
+  const resting = () => new RecordsDesk({ files: recordFiles(folder), history: null }).list(RUNS);
+  const runs = await clientOf(data).runs.list.mutate({ limit: RUNS }).catch(resting);
+  return runs.map(({ command_id, graph, status }) => ({ word: shortId(command_id), about: `${graph} ${status}` }));
+};
+
+export const approvalNames: Names = async ({ data }) => {
+  const open = await clientOf(data)
+    .tools.approvals.mutate()
+    .catch(() => null);
+  return (open ?? []).map(({ approval, tool }) => ({ word: approval, about: tool }));
+};
+
+/** Older ones are looked up, not typed. */
+const RUNS = 20;
 
 function clientOf(data: string | undefined) {
   return localClient<DesktopLocalRouter>(dataDirectory(data, 'desktop'));

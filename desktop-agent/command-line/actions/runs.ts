@@ -84,6 +84,8 @@ export async function followEvents(
   options: OwnerOptions & { readonly head?: boolean; readonly prompts?: boolean },
 ): Promise<void> {
   const desk = remoteDesk(folderOf(options));
+  // Nobody reads any more.
+  process.stdout.once('error', () => process.exit());
   const shown = reference === undefined ? null : await answered(desk.show(reference));
   if (shown !== null && options.head && !options.json) for (const line of [...headLines(shown), '']) print(line);
   const question = shown === null ? {} : { command_id: shown.run.command_id };
