@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import { type Disk, type OpenHow, writeFully } from '../../protocol/host/state/disk.ts';
 import { commandIdSchema } from '../../protocol/ids.ts';
+import type { ProcessMark } from './record-lines.ts';
 
 /** A record's first or last line is looked for in so many bytes; longer ones are found by reading on. */
 const END_BYTES = 16 * 1024;
@@ -52,6 +53,17 @@ export class RecordFiles {
   /** Makes the folder, for the owner's eyes only. */
   prepare(): Promise<void> {
     return this.#disk.makeDirectory(this.#folder);
+  }
+
+  async thisProcess(): Promise<ProcessMark> {
+    const { pid } = this.#disk;
+    return { pid, start: (await this.#disk.processStart(pid)) ?? '' };
+  }
+
+  /** Whether it lives, as far as the system says. */
+  async isAlive({ pid, start }: ProcessMark): Promise<boolean> {
+    const now = await this.#disk.processStart(pid);
+    return now !== null && (now === start || now === '' || start === '');
   }
 
   /** All records, the oldest first; none when there is no folder yet. */

@@ -3,7 +3,7 @@
  *
  * Owns the shapes. A record begins with `run` and `graph`, has the events of the run with `nested` between them for
  * each Graph that was called, and ends with `result` (when there is one) and `end`. A record without `end` is that of
- * a run that goes on, or whose desktop died.
+ * a run that goes on, or whose process died.
  */
 import { z } from 'zod';
 import { commandIdSchema, executionIdSchema } from '../../protocol/ids.ts';
@@ -15,6 +15,10 @@ export const RECORD_FORMAT = 1;
 const count = z.int().min(0);
 /** Epoch milliseconds. */
 const instant = z.int();
+
+/** A process, told from later ones with the same number. */
+export const processMarkSchema = z.object({ pid: z.int(), start: z.string() });
+export type ProcessMark = z.infer<typeof processMarkSchema>;
 
 export const runLineSchema = z.object({
   kind: z.literal('run'),
@@ -32,6 +36,8 @@ export const runLineSchema = z.object({
   file_name: z.string(),
   queued_at_ms: instant.nullable(),
   started_at_ms: instant,
+  /** Where it runs: a record without an end is that of a run that goes on for as long as this process lives. */
+  process: processMarkSchema.nullable(),
 });
 export type RunLine = z.infer<typeof runLineSchema>;
 

@@ -1,8 +1,8 @@
 /**
  * Records as they are read: which one is meant, how the run is in a line, and all that there is of it.
  *
- * Owns what a record means that has no end: its run goes on, or its desktop died. Reads files only; a run that goes on
- * is told of by who knows it.
+ * Owns what a record means that has no end: its run goes on, or its process died. Reads files only; what goes on in this
+ * process is told of by who knows it.
  */
 import { RelayError } from '../../protocol/errors.ts';
 import { RESTARTED_DURING_RUN } from '../../protocol/texts.ts';
@@ -18,6 +18,10 @@ import {
   type RunLine,
 } from './record-lines.ts';
 import type { Recording } from './recording.ts';
+import { RunCounter, type RunNow } from './run-counter.ts';
+
+/** Of a run that nobody asked for but the owner. */
+const PROCESS_ENDED = 'its process ended during the run';
 
 /** One run, as the owner's commands show it. Instants are ISO 8601. */
 export interface RunSummary {
@@ -116,33 +120,33 @@ export async function summaryOf(files: RecordFiles, name: RecordName): Promise<R
   const head = parseLine(first ?? '');
   const end = parseLine(last ?? '');
   if (head?.kind !== 'run') return null;
-  // The usual case reads two ends of a file. Who died has to be counted up.
+  // The usual case reads two ends of a file. What has no end has to be counted up.
   if (end?.kind === 'end' && end.duration_ms !== null) return endedSummary(head, end, end);
-  return diedSummary(await readCounted(files, name));
+  const counted = await readCounted(files, name);
+  const goesOn = counted.record.end === null && head.process !== null && (await files.isAlive(head.process));
+  return goesOn ? runningSummary(head, counted) : diedSummary(counted);
 }
 
-interface Counted {
+interface Counted extends RunNow {
   readonly record: RunRecord;
-  readonly tokens: number;
-  readonly cost: number | null;
-  readonly durationMs: number;
 }
 
 async function readCounted(files: RecordFiles, name: RecordName): Promise<Counted> {
-  let [tokens, durationMs] = [0, 0];
-  let cost: number | null = null;
+  const counter = new RunCounter();
+  let durationMs = 0;
   const record = await readRecord(files, name, ({ event, after_ms }) => {
     durationMs = after_ms;
-    if (event.type !== 'agent_finished') return;
-    tokens += event.tokens;
-    if (event.cost !== null) cost = (cost ?? 0) + event.cost;
+    counter.count(event);
   });
-  return { record, tokens, cost, durationMs };
+  return { record, ...counter.at(durationMs) };
 }
 
 function diedSummary({ record, tokens, cost, durationMs }: Counted): RunSummary {
   const { head, end } = record;
-  const { status, error } = end ?? { status: 'failed', error: RESTARTED_DURING_RUN };
+  const { status, error } = end ?? {
+    status: 'failed',
+    error: head.project_id === null ? PROCESS_ENDED : RESTARTED_DURING_RUN,
+  };
   const counted = { status, error, duration_ms: durationMs, total_tokens: tokens, reported_cost: cost };
   return { ...endedSummary(head, end, counted), incomplete: true };
 }
@@ -166,10 +170,12 @@ function endedSummary(
   };
 }
 
-/** A run that goes on, or has ended and is not on the disk yet. */
+/** A run that goes on here, or has ended and is not on the disk yet. */
 export function liveSummary({ head, end, now }: Recording): RunSummary {
-  if (end !== null) return endedSummary(head, end, end);
-  const { durationMs, tokens, cost, waitsFor } = now;
+  return end === null ? runningSummary(head, now) : endedSummary(head, end, end);
+}
+
+function runningSummary(head: RunLine, { durationMs, tokens, cost, waitsFor }: RunNow): RunSummary {
   return {
     ...summaryHead(head),
     status: waitsFor === null ? 'running' : 'awaiting_approval',

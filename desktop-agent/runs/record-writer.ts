@@ -35,7 +35,9 @@ export class RecordWriter {
   #failing = false;
   #lost = 0;
   #timer: Timer | null = null;
-  #writing: Promise<boolean> | null = null;
+  /** Under way, or done. */
+  #writing: Promise<boolean> = Promise.resolve(true);
+  #next: Promise<boolean> | null = null;
 
   constructor(options: RecordWriterOptions) {
     this.#options = options;
@@ -48,7 +50,7 @@ export class RecordWriter {
 
   /** Whether all is on the disk, as far as the system says. */
   get isWritten(): boolean {
-    return this.#waiting.length === 0 && this.#writing === null;
+    return this.#waiting.length === 0;
   }
 
   /** False when the line is lost. `mustKeep` for the one short line without which the rest means nothing. */
@@ -70,10 +72,13 @@ export class RecordWriter {
   flush(): Promise<boolean> {
     this.#timer?.cancel();
     this.#timer = null;
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = null;
+    // After the one that is under way: it may have taken its last line already.
+    this.#next ??= this.#writing.then(() => {
+      this.#next = null;
+      this.#writing = this.#write();
+      return this.#writing;
     });
-    return this.#writing;
+    return this.#next;
   }
 
   /** Gives up what could not be written. */

@@ -12,8 +12,16 @@ import { type BoundedEvent, boundedEvent, hashOf } from './bounded-event.ts';
 import type { CalledGraph } from './handed-out-graphs.ts';
 import type { HistoryLimits } from './history-limits.ts';
 import type { RecordFiles, RecordName } from './record-files.ts';
-import { type EndLine, type EventLine, type NestedLine, RECORD_FORMAT, type RunLine } from './record-lines.ts';
+import {
+  type EndLine,
+  type EventLine,
+  type NestedLine,
+  type ProcessMark,
+  RECORD_FORMAT,
+  type RunLine,
+} from './record-lines.ts';
 import type { RecordWriter } from './record-writer.ts';
+import { RunCounter, type RunNow } from './run-counter.ts';
 
 /** Longer results are in a file of their own, as they are: putting megabytes into a line holds up the desktop. */
 const RESULT_LINE_CHARS = 100_000;
@@ -29,6 +37,7 @@ export interface RecordingOptions {
   readonly startedAtMs: number;
   readonly run: GraphRun;
   readonly session: RecordedSession | null;
+  readonly process: ProcessMark | null;
   readonly files: RecordFiles;
   readonly writer: RecordWriter;
   readonly clock: Clock;
@@ -42,13 +51,11 @@ export class Recording {
   readonly #options: RecordingOptions;
   readonly #sinceStart: () => number;
   readonly #nested = new Set<string>();
-  readonly #approvals = new Map<string, string>();
+  readonly #counter = new RunCounter();
   #events = 0;
   #bytes = 0;
   #cutTexts = 0;
   #dropped = 0;
-  #tokens = 0;
-  #cost: number | null = null;
   #end: EndLine | null = null;
 
   constructor(options: RecordingOptions) {
@@ -70,16 +77,15 @@ export class Recording {
   }
 
   /** How it is at this moment. */
-  get now(): { durationMs: number; tokens: number; cost: number | null; waitsFor: string | null } {
-    const waitsFor = [...this.#approvals.values()][0] ?? null;
-    return { durationMs: this.#elapsedMs(), tokens: this.#tokens, cost: this.#cost, waitsFor };
+  get now(): RunNow {
+    return this.#counter.at(this.#elapsedMs());
   }
 
   /** Writes the event down. Returns it as those who look on see it. */
   event(event: GraphEvent): Omit<EventLine, 'kind'> {
     const { clock, limits } = this.#options;
     this.#events += 1;
-    this.#count(event);
+    this.#counter.count(event);
     const stamp = { n: this.#events, at_ms: Math.round(clock.now()), after_ms: this.#elapsedMs() };
     if (event.type === 'graph_started') this.#noteNested(event);
     else if (event.type === 'graph_refused') this.#noteNested({ reference: event.slug });
@@ -145,14 +151,6 @@ export class Recording {
     }
   }
 
-  #count(event: GraphEvent): void {
-    if (event.type === 'agent_finished') {
-      this.#tokens += event.tokens;
-      if (event.cost !== null) this.#cost = (this.#cost ?? 0) + event.cost;
-    } else if (event.type === 'approval_asked') this.#approvals.set(event.approval, event.tool);
-    else if (event.type === 'approval_decided') this.#approvals.delete(event.approval);
-  }
-
   /** Once for each Graph that is called, and each name that it is called by: its text as it was handed out. */
   #noteNested(called: CalledGraph): void {
     const line = this.#options.nested(called);
@@ -173,7 +171,7 @@ export class Recording {
   }
 }
 
-function headOf({ run, session, startedAtMs }: RecordingOptions): RunLine {
+function headOf({ run, session, process, startedAtMs }: RecordingOptions): RunLine {
   const { asked } = run;
   return {
     kind: 'run',
@@ -189,5 +187,6 @@ function headOf({ run, session, startedAtMs }: RecordingOptions): RunLine {
     file_name: run.name,
     queued_at_ms: asked?.queued_at_ms ?? null,
     started_at_ms: startedAtMs,
+    process,
   };
 }

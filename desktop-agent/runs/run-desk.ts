@@ -97,8 +97,12 @@ export class RecordsDesk implements RunDesk {
     const name = findRecord(await this.#names(), reference);
     const commandId = commandIdOf(name);
     if (history.cancel(commandId, CANCELLED_BY_OWNER)) return { command_id: commandId, cancelled: true };
-    const status = (await this.#summary(name))?.status ?? 'over';
-    throw new RelayError('execution-refused', `Run ${commandId} has ended (${status}): there is nothing to cancel.`);
+    const run = await this.#summary(name);
+    const why =
+      run === null || run.ended_at !== null || run.error !== null
+        ? `has ended (${run?.status ?? 'long ago'}): there is nothing to cancel.`
+        : 'goes on in another process (`graph-relay desktop run`): end it there, with Ctrl-C.';
+    throw new RelayError('execution-refused', `Run ${commandId} ${why}`);
   }
 
   /** Those that go on too: their first lines may not be on the disk yet, or the disk is full. */

@@ -13,7 +13,7 @@ import type { CalledGraph } from './handed-out-graphs.ts';
 import { DEFAULT_HISTORY_LIMITS, type HistoryLimits } from './history-limits.ts';
 import { KeptRecords } from './kept-records.ts';
 import { commandIdOf, type RecordFiles, type RecordName, recordName } from './record-files.ts';
-import { type EndLine, type NestedLine, parseLine } from './record-lines.ts';
+import { type EndLine, type NestedLine, type ProcessMark, parseLine } from './record-lines.ts';
 import { RecordWriter, type WaitingBytes } from './record-writer.ts';
 import { type RecordedSession, Recording } from './recording.ts';
 import { RunFeed } from './run-feed.ts';
@@ -50,6 +50,7 @@ export class RunHistory {
   readonly #waiting: WaitingBytes = { bytes: 0 };
   /** Runs that go on, and those whose end the disk has not taken yet, by the record's name. */
   readonly #live = new Map<RecordName, Live>();
+  #process: ProcessMark | null = null;
   /** What is done behind the runs' backs: one after another, so that two removals never meet. */
   #work: Promise<unknown> = Promise.resolve();
 
@@ -63,7 +64,11 @@ export class RunHistory {
 
   /** Makes the folder, and then removes what is too much. A disk that refuses is no reason not to start. */
   async open(): Promise<void> {
-    await this.#later(() => this.#options.files.prepare());
+    const { files } = this.#options;
+    await this.#later(async () => {
+      this.#process = await files.thisProcess();
+      await files.prepare();
+    });
     void this.#later(() => this.#kept.load());
   }
 
@@ -130,17 +135,10 @@ export class RunHistory {
     const startedAtMs = Math.round(clock.now());
     const name = recordName(startedAtMs, run.commandId);
     const { limits } = this;
-    const writer = new RecordWriter({
-      files,
-      name,
-      commandId: run.commandId,
-      clock,
-      log,
-      limits,
-      all: this.#waiting,
-    });
+    const writer = new RecordWriter({ files, name, commandId: run.commandId, clock, log, limits, all: this.#waiting });
     const session = run.asked === undefined ? null : (sessionOf?.(run.asked.graph_session_id) ?? null);
-    const recording = new Recording({ name, startedAtMs, run, session, files, writer, clock, limits, nested });
+    const place = { name, startedAtMs, process: this.#process, session };
+    const recording = new Recording({ ...place, run, files, writer, clock, limits, nested });
     const live: Live = { recording, writer, running: null };
     this.#live.set(name, live);
     this.feed.begin(run.commandId);

@@ -155,3 +155,21 @@ t.test('readers that wait are bounded, and one that goes away makes room', async
   await world.clock.advance(1);
   t.same([second.settled, third.settled], ['resolved', 'resolved']);
 });
+
+t.test('a run of another process that lives goes on, and is ended there', async (t) => {
+  const world = await historyWorld();
+  const run = world.start();
+  run.emit(...agentEvents(1, 'ask', 'answer'), {
+    type: 'approval_asked',
+    approval: 'a1',
+    call: 1,
+    tool: 'x.y',
+    input: 1,
+  });
+  await world.written();
+  const other = await historyWorld({}, world);
+  t.match(await other.desk.list(5), [
+    { command_id: run.commandId, status: 'awaiting_approval', waits_for: 'x.y', total_tokens: 7, error: null },
+  ]);
+  await t.rejects(other.desk.cancel('last'), { code: 'execution-refused', message: /goes on in another process/ });
+});

@@ -190,7 +190,7 @@ t.test('a kill at any byte of a record leaves a record that is read up to there'
   for (let length = whole.length - 1; length >= headBytes; length -= 1) {
     await (await world.disk.open(path, 'extend')).truncate(length);
     const { unreadable, end, events } = await world.recordOf(run);
-    const [summary] = await offlineDesk(world.disk).list(1);
+    const [summary] = await offlineDesk(world.disk.kill()).list(1);
     const isRight = unreadable === 0 && end === null && events.length <= 3 && summary?.status === 'failed';
     if (!isRight) t.fail(`cut at ${length} bytes`);
   }

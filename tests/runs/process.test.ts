@@ -1,5 +1,5 @@
 /** A relay, a desktop and its owner's commands as real processes: what ran is shown, ended, and run once more. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { RunSummary } from '../../desktop-agent/runs/record-reader.ts';
@@ -15,7 +15,16 @@ import {
   type World,
   writeGraph,
 } from '../process/relay-world.ts';
-import { expectProcesses, type Finished, launch, type Running, run, until } from '../process/support.ts';
+import {
+  expectProcesses,
+  type Finished,
+  LIGHT,
+  launch,
+  type Running,
+  run,
+  tempFolder,
+  until,
+} from '../process/support.ts';
 
 expectProcesses(t);
 
@@ -235,6 +244,27 @@ t.test(
     t.match(events.stderr, /The desktop (stops|does not run)/);
   },
 );
+
+t.test('a run without the relay is in the history too, while it goes on and afterwards', async (t) => {
+  const data = await tempFolder(t);
+  const program = await agentProgram(t, data, 'test -f $(dirname $0)/go && echo done || exec sleep 600');
+  await writeGraph(data, 'slow.js', graphSource('slow', "return await agent('wait');"));
+  const runHere = ['desktop', 'run', 'slow', '--data', data, '--agent-command', program.command];
+  const running = launch(t, runHere, { env: LIGHT });
+  await until('the agent', async () => (await program.pids()).length === 1);
+  const shown = await until('the record', async () => (await listed(t, data))[0]);
+  t.match(shown, { status: 'running', graph: 'slow.js', project_id: null, error: null });
+  t.match(await owner(t, data, 'show', 'last'), { stdout: /▸ agent 1[\s\S]*running: / });
+  await running.end('SIGKILL');
+  t.match(await listed(t, data), [{ status: 'failed', error: 'its process ended during the run' }]);
+
+  await writeFile(join(data, 'go'), '');
+  t.equal((await run(t, runHere)).stdout, 'done\n');
+  t.match(await listed(t, data), [{ status: 'completed', graph: 'slow.js' }, { status: 'failed' }]);
+  const replayed = JSON.parse(await works(t, data, 'replay', 'last', '--json'));
+  t.match(replayed, { same_events: true, same_end: true, result: 'done' });
+  t.equal((await program.pids()).length, 2, 'a replay asks nobody');
+});
 
 async function quickSession(world: World): Promise<string> {
   await writeGraph(world.data, 'quick.js', graphSource('quick', "log('hi'); return 1;"));

@@ -1,12 +1,13 @@
 /**
  * What `graph-relay desktop run` does: one run in this process, shown while it goes on.
  *
- * Owns what goes to which stream, and the code at the end. The relay hears nothing of it.
+ * Owns what goes to which stream, and the code at the end. The relay hears nothing of it; the history of runs has it.
  */
 import { readFile } from 'node:fs/promises';
 import { text as textOfStream } from 'node:stream/consumers';
 import { EXIT_CODES, ExitError } from '../../../protocol/host/exit-codes.ts';
 import { createProcessLog } from '../../../protocol/host/logging.ts';
+import { dataDirectory } from '../../../protocol/host/process.ts';
 import { systemClock, systemIds, systemRandom } from '../../../protocol/host/system-ports.ts';
 import { note, painted, plain, print } from '../../../protocol/host/terminal.ts';
 import { runChannel } from '../../../protocol/ids.ts';
@@ -18,6 +19,7 @@ import { GraphSourceError, type ParsedGraph, parseGraph } from '../../engine/gra
 import { libraryShelf } from '../../library-shelf.ts';
 import type { RunOutcome } from '../../ports.ts';
 import type { GraphEvent } from '../../run-events.ts';
+import { openRuns } from '../../runs/open-runs.ts';
 import { EventLines } from '../event-lines.ts';
 import { givenArguments, type Typed } from '../given-arguments.ts';
 import { costText, counted, listed, spanText } from '../words.ts';
@@ -46,8 +48,11 @@ export async function runHere(options: RunHereOptions): Promise<void> {
   trustAlso(options.ca);
   const provider = await openAgents({ data: options.data, command: options.agentCommand, ports });
   const tools = new ToolsHere(options, ports);
-  const graphs = libraryShelf(filesOf(folder));
-  const engine = createDesktopEngine({ ports, provider, graphs, tools, keepWarm: false });
+  const library = filesOf(folder);
+  const desktopFolder = dataDirectory(options.data, 'desktop');
+  const runs = await openRuns({ ports, desktopFolder, library, graphs: libraryShelf(library) });
+  const { graphs } = runs;
+  const engine = runs.recorded(createDesktopEngine({ ports, provider, graphs, tools, keepWarm: false }));
   const commandId = systemIds.uuid();
   const since = systemClock.monotonic();
   const running = engine.start({
