@@ -15,6 +15,7 @@ import type { EngineLimits } from './engine-limits.ts';
 import type { GraphFrame } from './graph-frame.ts';
 import { GraphGate } from './graph-gate.ts';
 import type { GraphShelf } from './graph-shelf.ts';
+import { Programs } from './program.ts';
 import { RetryWaits } from './retry-waits.ts';
 import type { SandboxPool } from './sandbox-pool.ts';
 import { ToolGate } from './tool-gate.ts';
@@ -48,6 +49,7 @@ export class Fleet {
   readonly tools: ToolGate;
   readonly graphs: GraphGate;
   readonly retries: RetryWaits;
+  readonly programs: Programs;
   /** The Graphs that run. */
   readonly frames = new Set<GraphFrame>();
   readonly #emit: (event: GraphEvent) => void;
@@ -69,6 +71,7 @@ export class Fleet {
     this.agents = new AgentGate({ provider, clock, runId, answerChars, waves: this.waves, emit, onChange });
     this.tools = new ToolGate({ host: tools, clock, commandId, runId, limits, emit, onChange });
     this.graphs = new GraphGate({ shelf: graphs, clock, fleet: this });
+    this.programs = new Programs(limits.sourceChars);
     this.retries = new RetryWaits({ clock, emit, onChange });
   }
 

@@ -11,7 +11,6 @@ import type { GraphEvent } from '../run-events.ts';
 import { type EngineParts, Fleet } from './fleet.ts';
 import { GraphFrame } from './graph-frame.ts';
 import { GraphSourceError } from './graph-source.ts';
-import { readProgram } from './program.ts';
 
 export class GraphExecution implements RunningGraph {
   readonly done: Promise<RunOutcome>;
@@ -64,7 +63,7 @@ export class GraphExecution implements RunningGraph {
   }
 
   #launch(): void {
-    const program = readProgram(this.#run, this.#run.args, this.#parts.limits.sourceChars);
+    const program = this.#fleet.programs.read(this.#run, this.#run.args);
     this.#outermost = new GraphFrame(this.#fleet, program, {
       number: null,
       caller: null,

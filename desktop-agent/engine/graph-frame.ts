@@ -13,7 +13,7 @@ import type { Fleet } from './fleet.ts';
 import { namesTool } from './graph-meta.ts';
 import { limitsOf, type Program } from './program.ts';
 import type { Sandbox } from './sandbox.ts';
-import type { FromSandbox } from './sandbox-messages.ts';
+import type { FromSandbox, SandboxStart } from './sandbox-messages.ts';
 
 const LABEL_CHARS = 200;
 
@@ -76,19 +76,24 @@ export class GraphFrame implements Caller {
     frames.add(this);
     const wallMs = Math.min(graph.meta.limits?.wall_ms ?? limits.wallMs, limits.wallMs);
     this.#wallTimer = wall.after(wallMs, () => this.#fail(`${this.#what()} took longer than its ${wallMs} ms`));
-    this.#sandbox = pool.take();
-    this.#sandbox.begin(
-      {
-        type: 'start',
-        fileName,
-        body: graph.body,
-        argsJson: JSON.stringify(args),
-        argumentsSchema: graph.meta.arguments ?? null,
-        budgetTotal: this.allowance.total,
-        budget: this.#budget(),
-      },
-      { onMessage: (message) => this.#receive(message), onBroken: (reason) => this.#fail(reason) },
-    );
+    const start: SandboxStart = {
+      type: 'start',
+      fileName,
+      body: graph.body,
+      argsJson: JSON.stringify(args),
+      argumentsSchema: graph.meta.arguments ?? null,
+      budgetTotal: this.allowance.total,
+      budget: this.#budget(),
+    };
+    try {
+      this.#sandbox = pool.take();
+    } catch (error) {
+      // A machine without a thread to spare. Another run may end, and this one says why it could not begin.
+      this.#fail(`no sandbox could be started: ${cleanText(error, ERROR_CHARS)}`);
+      return;
+    }
+    const onBroken = (reason: string): void => this.#fail(reason);
+    this.#sandbox.begin(start, { onMessage: (message) => this.#receive(message), onBroken });
   }
 
   answer(answer: CallAnswer): void {

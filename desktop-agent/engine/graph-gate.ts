@@ -11,7 +11,7 @@ import { GRAPH_ENDED } from './caller.ts';
 import type { Fleet } from './fleet.ts';
 import { type FrameEnd, GraphFrame } from './graph-frame.ts';
 import type { GraphShelf, ShelvedGraph } from './graph-shelf.ts';
-import { type Program, readProgram } from './program.ts';
+import type { Program } from './program.ts';
 
 export interface GraphCall {
   /** In its Graph. */
@@ -110,11 +110,12 @@ export class GraphGate {
     }
     const path = [...caller.path, found.slug].join(' → ');
     if (caller.path.includes(found.slug)) throw new Error(`Graphs must not call each other in a circle: ${path}`);
-    const { graphDepth, sourceChars } = this.#options.fleet.limits;
+    const { programs, limits } = this.#options.fleet;
+    const { graphDepth } = limits;
     if (caller.path.length >= graphDepth) {
       throw new Error(`Graphs may call each other ${graphDepth} deep, the first included: ${path}`);
     }
-    return readProgram(found, call.args, sourceChars);
+    return programs.read(found, call.args);
   }
 
   #refuse(call: GraphCall, caller: GraphFrame, [errorName, reason]: readonly [string, string]): void {

@@ -26,13 +26,39 @@ export interface ProgramFile {
   readonly slug?: string;
 }
 
-/** Throws with a message for a person when this file cannot run. */
-export function readProgram(file: ProgramFile, args: Program['args'], sourceChars: number): Program {
-  const fileName = cleanText(file.name, NAME_CHARS) || 'graph.js';
-  if (file.source.length > sourceChars) throw new Error(`the Graph's file is longer than ${sourceChars} characters`);
-  const graph = parseGraph(file.source, fileName);
-  const slug = file.slug ?? graph.meta.slug ?? slugOf(fileName.replace(/\.js$/, ''));
-  return { fileName, slug, graph, args };
+/**
+ * The files of one run. Each text is parsed once: that happens on the host thread, and a Graph that called a long one a
+ * hundred times would hold it up.
+ */
+export class Programs {
+  readonly #sourceChars: number;
+  readonly #read = new Map<string, ParsedGraph | Error>();
+
+  constructor(sourceChars: number) {
+    this.#sourceChars = sourceChars;
+  }
+
+  /** Throws with a message for a person when this file cannot run. */
+  read(file: ProgramFile, args: Program['args']): Program {
+    const fileName = cleanText(file.name, NAME_CHARS) || 'graph.js';
+    const { source } = file;
+    if (source.length > this.#sourceChars) {
+      throw new Error(`the Graph's file is longer than ${this.#sourceChars} characters`);
+    }
+    const key = `${fileName}\0${source}`;
+    const read = this.#read.get(key) ?? parsedOrProblem(source, fileName);
+    this.#read.set(key, read);
+    if (read instanceof Error) throw read;
+    return { fileName, slug: file.slug ?? read.meta.slug ?? slugOf(fileName.replace(/\.js$/, '')), graph: read, args };
+  }
+}
+
+function parsedOrProblem(source: string, fileName: string): ParsedGraph | Error {
+  try {
+    return parseGraph(source, fileName);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(cleanText(error, NAME_CHARS));
+  }
 }
 
 /** The smaller of what the Graph wants and what the owner allows. */

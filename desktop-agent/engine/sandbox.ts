@@ -151,7 +151,9 @@ export class Sandbox {
     this.#watch?.cancel();
     const { cpuSliceMs, stuckMarginMs } = this.#limits;
     this.#watch = this.#clock.after(2 * cpuSliceMs + stuckMarginMs, () => {
-      this.#break(`the Graph computed for more than ${cpuSliceMs / 1_000} s inside one built-in call`);
+      this.#break(
+        `the Graph computed for more than ${cpuSliceMs / 1_000} s inside one built-in call or one check of a schema`,
+      );
     });
   }
 

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { GraphSourceError, parseGraph } from '../../desktop-agent/engine/graph-source.ts';
+import { Programs } from '../../desktop-agent/engine/program.ts';
 
 function errorOf(source: string): GraphSourceError {
   try {
@@ -100,6 +101,30 @@ t.test('meta that breaks a rule is refused with its path', async (t) => {
     [`{ name: "x", tools: [${'"a.b",'.repeat(101)}] }`, /meta\.tools/],
   ];
   for (const [meta, message] of cases) t.match(errorOf(`export const meta = ${meta};`).message, message);
+});
+
+t.test('a file that a run reads again and again is parsed once, broken or not', async (t) => {
+  const programs = new Programs(1_000);
+  const good = { name: 'g.js', source: "export const meta = { name: 'x' }; return 1" };
+  const [one, two] = [programs.read(good, { a: 1 }), programs.read({ ...good, slug: 'mine' }, { a: 2 })];
+  t.equal(one.graph, two.graph, 'the same parsed file');
+  t.match(
+    [one, two],
+    [
+      { slug: 'g', args: { a: 1 } },
+      { slug: 'mine', args: { a: 2 } },
+    ],
+  );
+  const problem = (name: string): unknown => {
+    try {
+      return programs.read({ name, source: 'let = 5 5' }, {});
+    } catch (error) {
+      return error;
+    }
+  };
+  t.equal(problem('bad.js'), problem('bad.js'), 'the same error');
+  t.match(problem('worse.js'), { message: /^worse\.js:1:/ });
+  t.throws(() => programs.read({ name: 'long.js', source: 'x'.repeat(1_001) }, {}), /longer than 1000 characters/);
 });
 
 t.test('meta must be the first statement, a const, and alone', async (t) => {

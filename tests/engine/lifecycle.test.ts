@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import t from 'tap';
+import { VirtualClock } from '../../bench/sim/virtual-clock.ts';
 import type { AgentProvider } from '../../desktop-agent/engine/agent-provider.ts';
 import { createScriptedProvider } from '../../desktop-agent/engine/providers/scripted.ts';
 import type { Clock } from '../../protocol/ports.ts';
@@ -121,6 +122,22 @@ t.test('runs at the same time do not see each other', async (t) => {
 function threads(): number | null {
   return process.platform === 'linux' ? readdirSync('/proc/self/task').length : null;
 }
+
+t.test('right after a run, the sandbox of the next one can be waited for', async (t) => {
+  const clock = new VirtualClock();
+  const engine = testEngine(t, { ports: { ...testPorts, clock } });
+  await runGraph(engine, graph('return 1'));
+  let isWarm = false;
+  void engine.warmedUp().then(() => {
+    isWarm = true;
+  });
+  for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+  t.notOk(isWarm, 'it is not started before the result is delivered');
+  await clock.advance(50);
+  // A sandbox that waits does not keep the process alive: the turns do.
+  while (!isWarm) await new Promise(setImmediate);
+  t.ok(engine.livingSandboxes() >= 1);
+});
 
 /** A clock that knows which of its timers are armed. */
 function countingClock(): { clock: Clock; armed: Set<object> } {
