@@ -118,9 +118,9 @@ export class AgentGate {
     this.#options.waves.look();
   }
 
-  /** In the order of asking, but past those whose Graph has no room. */
+  /** In the order of asking, but past those whose Graph has no room or is ending. */
   #next(): WaitingAgent | undefined {
-    const index = this.#waiting.findIndex(({ caller }) => caller.allowance.hasRoom());
+    const index = this.#waiting.findIndex(({ caller }) => !caller.ended && caller.allowance.hasRoom());
     return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
   }
 

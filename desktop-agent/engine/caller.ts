@@ -32,6 +32,8 @@ export interface Caller {
   /** Its number in the run; null for the outermost. */
   readonly number: number | null;
   readonly allowance: Allowance;
+  /** It, or a Graph on the way to it, has ended: what it has asked for and what waits is not begun any more. */
+  readonly ended: boolean;
   answer(answer: CallAnswer): void;
   /** What is wrong with an agent's answer for the schema that it was asked with; null when it fits. */
   check(id: number, text: string): Promise<string | null>;

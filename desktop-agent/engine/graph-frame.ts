@@ -62,7 +62,7 @@ export class GraphFrame implements Caller {
   }
 
   get ended(): boolean {
-    return this.#ended;
+    return this.#ended || (this.#caller?.ended ?? false);
   }
 
   /** Whether it waits, and has seen all that it was told. */

@@ -124,12 +124,14 @@ export class GraphGate {
   }
 
   #admit(): void {
-    for (const graph of [...this.#waiting]) {
-      if (!(this.#waiting.includes(graph) && this.#hasRoom(graph.caller.path.length))) continue;
-      this.#waiting.splice(this.#waiting.indexOf(graph), 1);
-      this.#start(graph);
-    }
+    for (let graph = this.#next(); graph !== undefined; graph = this.#next()) this.#start(graph);
     this.#options.fleet.reckon();
+  }
+
+  /** In the order of asking, but past those without room at their depth or whose Graph is ending. */
+  #next(): WaitingGraph | undefined {
+    const index = this.#waiting.findIndex(({ caller }) => !caller.ended && this.#hasRoom(caller.path.length));
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
   }
 
   #hasRoom(depth: number): boolean {

@@ -91,7 +91,8 @@ export class ToolGate {
 
   #admit(): void {
     while (this.working < this.#options.limits.toolsAtOnce) {
-      const call = this.#waiting.shift();
+      const index = this.#waiting.findIndex(({ caller }) => !caller.ended);
+      const [call] = index < 0 ? [] : this.#waiting.splice(index, 1);
       if (call === undefined) return;
       this.#start(call);
     }

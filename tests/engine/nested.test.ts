@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { GraphShelf } from '../../desktop-agent/engine/graph-shelf.ts';
 import { createScriptedProvider } from '../../desktop-agent/engine/providers/scripted.ts';
+import type { ToolHost } from '../../desktop-agent/engine/tool-host.ts';
 import { graph, heldProvider, runGraph, shelfOf, startGraph, testEngine, told } from './support.ts';
 
 const provider = createScriptedProvider({ script: (prompt) => ({ text: `<${prompt}>`, tokens: 10 }) });
@@ -112,5 +113,42 @@ t.test('cancel ends a nested Graph that computes, its worker and its agents', as
   await engine.close();
   t.equal(engine.livingSandboxes(), 0);
   t.equal(run.events.filter(({ type }) => type === 'graph_finished').length, 2);
+  t.equal(run.events.at(-1)?.type, 'finished');
+});
+
+t.test('nothing that waits for its turn starts when its run ends, in whichever Graph it was asked for', async (t) => {
+  const held = heldProvider();
+  const called: string[] = [];
+  const tools: ToolHost = {
+    call: ({ tool, signal }) => {
+      called.push(tool);
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    },
+  };
+  const meta = ", tools: ['box.*'], limits: { max_concurrency: 1 }";
+  const graphs = shelfOf({
+    busy: graph("await parallel([() => agent('inner'), () => tool('box.inner')])", meta),
+    other: graph("await agent('other')", meta),
+  });
+  const engine = testEngine(t, { provider: held, tools, graphs, limits: { graphsAtOnce: 1, toolsAtOnce: 1 } });
+  // All of the called Graph has its turn before the outermost asks for more, which says so in its log.
+  const body = `const inner = graph('busy'); inner.catch(() => 0); await agent('go').catch(() => 0);
+    agent('outer').catch(() => 0); tool('box.outer').catch(() => 0); graph('other').catch(() => 0); log('asked'); await inner`;
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const run = startGraph(engine, graph(body, meta), { onEvent: ({ type }) => type === 'log' && resolve() });
+  await held.until(1);
+  while (called.length < 1) await new Promise(setImmediate);
+  const isFirst = held.held[0]?.prompt === 'go';
+  held.held[0]?.answer('', 1);
+  await held.until(2);
+  // Which of the two was asked first is up to the workers; afterwards the inner one runs.
+  if (!isFirst) held.held[1]?.answer('', 1);
+  await asked;
+  const before = { agents: held.held.length, tools: called.length };
+  run.running.cancel('enough');
+  t.match(await run.done, { status: 'cancelled' });
+  await new Promise(setImmediate);
+  t.same({ agents: held.held.length, tools: called.length }, before);
+  t.equal(run.events.filter(({ type }) => type === 'graph_started').length, 1);
   t.equal(run.events.at(-1)?.type, 'finished');
 });
