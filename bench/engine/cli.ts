@@ -47,11 +47,13 @@ export function engineLines(result: EngineResult): string[] {
       ['call → first statement, cold sandbox', queued_ms.cold],
     ] as const
   ).map(([name, { median, p95, max }]) => [name, ...[median, p95, max].map((ms) => ms.toFixed(1))]);
+  const late = Object.entries(result.beside_ms).map(([what, { p99, max }]) => `${what} ${p99} (most ${max})`);
   const threads = row.threads === null ? '' : `, threads ${row.threads.before} → ${row.threads.after}`;
   return [
     ...textTable([['ms', 'median', 'p95', 'max'], ...rows]),
     `memory: ${memory_mib.base} MiB without a sandbox; the first, kept warm, adds ${memory_mib.warm_sandbox}, each run that waits ${memory_mib.run} (${memory_mib.runs_held} at once)`,
     `${row.runs} runs in a row: ${row.rss_mib.before} → ${row.rss_mib.after} MiB, handles ${row.resources.before} → ${row.resources.after}${threads}, sandboxes left ${row.sandboxes_left}`,
+    `the host thread's turns are late by so many ms, 99 of 100: ${late.join(', ')}`,
     `${result.runs} starts of each kind, Node ${made.versions.node}`,
     ...surroundingsLines(result.surroundings),
   ];

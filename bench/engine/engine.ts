@@ -35,7 +35,7 @@ type Starts = EngineFigures['start_us'];
 export async function measureEngine(options: EngineBenchOptions): Promise<EngineResult> {
   const { runs, row: rowRuns, seed, command } = options;
   const [started, startedAt, around] = [systemClock.now(), systemClock.monotonic(), await surroundings()];
-  const { start_us, memory_mib, row } = await figuresOf({ runs, row: rowRuns, seed });
+  const { start_us, memory_mib, row, beside_ms } = await figuresOf({ runs, row: rowRuns, seed });
   const queued = await measureQueued(options);
   return {
     format: FORMAT,
@@ -51,6 +51,7 @@ export async function measureEngine(options: EngineBenchOptions): Promise<Engine
     samples_us: { start: start_us, queued },
     memory_mib,
     row,
+    beside_ms,
     wall_clock: {
       started_at: new Date(started).toISOString(),
       duration_ms: Math.round(systemClock.monotonic() - startedAt),

@@ -5,6 +5,7 @@
  * Owns the order of the measurements. Its one message is its figures; then it ends with its starter.
  */
 import { readdirSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createEngine, type EngineOptions, type GraphEngine } from '../../desktop-agent/engine/engine.ts';
@@ -126,6 +127,27 @@ async function measureMemory(): Promise<EngineFigures['memory_mib']> {
   return { base, warm_sandbox: tenth(withWarm - base), run: tenth(each), runs_held: RUNS_HELD };
 }
 
+const COMPUTES = "export const meta = { name: 'Bench' }; log('first'); for (;;);";
+const FLOODS = `export const meta = { name: 'Bench' }; log('first');
+  for (;;) { agent('x'.repeat(1000)).catch(() => 0); graph('none').catch(() => 0); tool('no.no').catch(() => 0); log('y'.repeat(2000)); await null; }`;
+const LOOK_MS = 1_000;
+
+/** How late the host thread's turns are while a Graph does this. */
+async function measureBeside(source: string | null): Promise<EngineFigures['beside_ms']['quiet']> {
+  const engine = createEngine({ ports, provider });
+  await engine.warmedUp();
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const run = source === null ? null : begin(engine, source);
+  delay.enable();
+  await run?.first;
+  await new Promise<void>((done) => systemClock.after(LOOK_MS, done));
+  delay.disable();
+  run?.cancel('measured');
+  await engine.close();
+  const ms = (ns: number) => Math.round(Math.max(0, ns / 1e6 - 1) * 10) / 10;
+  return { p99: ms(delay.percentile(99)), max: ms(delay.max) };
+}
+
 function threads(): number | null {
   return process.platform === 'linux' ? readdirSync('/proc/self/task').length : null;
 }
@@ -159,4 +181,7 @@ const task = JSON.parse(process.argv[2] ?? '{}') as FiguresTask;
 const memory_mib = await measureMemory();
 const start_us = await measureStarts(task);
 const row = await measureRow(task);
-announceWorker({ start_us, memory_mib, row } satisfies EngineFigures);
+const quiet = await measureBeside(null);
+const computing = await measureBeside(COMPUTES);
+const flooding = await measureBeside(FLOODS);
+announceWorker({ start_us, memory_mib, row, beside_ms: { quiet, computing, flooding } } satisfies EngineFigures);

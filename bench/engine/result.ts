@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { summarySchema } from '../statistics.ts';
 
 const samplesSchema = z.array(z.number());
+/** How late the event loop was, in ms, on top of the millisecond that was asked for. */
+const delaySchema = z.strictObject({ p99: z.number(), max: z.number() });
 const startsSchema = z.strictObject({ warm: summarySchema, cold: summarySchema });
 
 /** What one process of the engine measured in itself. */
@@ -28,6 +30,8 @@ export const engineFigures = {
     threads: z.strictObject({ before: z.int(), after: z.int() }).nullable(),
     sandboxes_left: z.int(),
   }),
+  /** The host thread, for a second each: without a Graph, beside one that computes, and beside one that asks without end. */
+  beside_ms: z.strictObject({ quiet: delaySchema, computing: delaySchema, flooding: delaySchema }),
   /** From the engine's `start` to the first statement of the Graph, in microseconds, as measured. */
   start_us: z.strictObject({ warm: samplesSchema, cold: samplesSchema }),
 };
@@ -41,6 +45,7 @@ export const engineBody = {
   samples_us: z.strictObject({ start: engineFigures.start_us, queued: engineFigures.start_us }),
   memory_mib: engineFigures.memory_mib,
   row: engineFigures.row,
+  beside_ms: engineFigures.beside_ms,
 };
 
 export type EngineFigures = { readonly [Key in keyof typeof engineFigures]: z.infer<(typeof engineFigures)[Key]> };
