@@ -26,7 +26,7 @@ import { pairPage } from './pages/pair-page.ts';
 import { Visit } from './pages/visit.ts';
 import { createPlaces, PATHS, type Places } from './places.ts';
 import { createProvider, type OidcModule, type Provider } from './provider.ts';
-import { RateLimits } from './rate-limits.ts';
+import { RATE_LIMITS, RateLimits } from './rate-limits.ts';
 import { normaliseDocument, redirectProblem } from './registration.ts';
 import { Sweeper } from './sweeper.ts';
 import { ANY_ORIGIN, preflight, publicDocument, resourceMetadataUrl, wellKnown } from './well-known.ts';
@@ -62,7 +62,7 @@ export class Authorization {
     this.#oauth = new OAuthStore({ store, clock: ports.clock });
     this.owner = new Owner(options);
     this.connections = new Connections({ store, ports, oauth: this.#oauth });
-    this.#limits = new RateLimits(ports.clock);
+    this.#limits = new RateLimits(ports.clock, RATE_LIMITS);
     this.#sweeper = new Sweeper({
       clock: ports.clock,
       log: ports.log,
