@@ -78,7 +78,14 @@ export class Callers {
 export function unauthorized(): RelayError {
   return new RelayError(
     'unauthorized',
-    'This desktop is not known here: its token is missing, wrong or revoked. Run `graph-relay desktop login` on it, or make a token with `graph-relay token create --desktop NAME`.',
+    'This desktop is not known here: its token is missing, wrong or revoked. Run `graph-relay desktop login` on it, or make a token with `graph-relay token create --desktop NAME` (`token rotate NAME` when it had one).',
+  );
+}
+
+export function tokenReplaced(): RelayError {
+  return new RelayError(
+    'unauthorized',
+    'The access token of this agent was replaced by a new one. Its runs go on: ask again with the new one.',
   );
 }
 

@@ -11,7 +11,7 @@ import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
 import type { AgentApi } from './agent-api.ts';
 import type { Authorization, Peer } from './auth/authorization.ts';
 import { MCP_PATHS } from './auth/places.ts';
-import { Callers, unauthorized } from './callers.ts';
+import { Callers, tokenReplaced, unauthorized } from './callers.ts';
 import { type AcceptOptions, DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
 import type { FrontDoor } from './front-door.ts';
 import { json, trpcErrorAnswer } from './http-answers.ts';
@@ -71,7 +71,7 @@ export function createRelay(options: RelayOptions): Relay {
   const limits: RelayLimits = { ...DEFAULT_LIMITS, ...options.limits };
   const core = createRelayCore({ ports, store, limits });
   const { agents, calls, draining } = core;
-  const access = createAccess({ store, ports, onRevoked: endHeld });
+  const access = createAccess({ store, ports, onRevoked: endHeld, onRotated: endOldToken });
   authorization?.connections.onRemoved(({ kind, connectionId }) => endHeld({ kind, subjectId: connectionId }));
   const requests = new RequestLimits({ clock, log, limits });
   const callers = new Callers([access, ...(authorization === undefined ? [] : [authorization])], requests);
@@ -100,13 +100,20 @@ export function createRelay(options: RelayOptions): Relay {
 
   /** What somebody has open ends with their access: a desktop is offered nothing any more, an agent is told nothing. */
   function endHeld({ kind, subjectId }: Pick<TokenRow, 'kind' | 'subjectId'>): void {
-    if (kind === 'agent') {
-      core.endAgent(subjectId);
-      return;
-    }
-    trpc.endOf(subjectId, unauthorized());
-    core.endHeld(subjectId, unauthorized());
-    sockets.closeOf(subjectId);
+    if (kind === 'agent') core.endAgent(subjectId);
+    else endDesktop(subjectId);
+  }
+
+  /** What was opened with this token ends. Whom it stands for goes on with another one. */
+  function endOldToken({ kind, subjectId }: TokenRow): void {
+    if (kind === 'agent') core.endWaits(subjectId, tokenReplaced());
+    else endDesktop(subjectId);
+  }
+
+  function endDesktop(desktopId: string): void {
+    trpc.endOf(desktopId, unauthorized());
+    core.endHeld(desktopId, unauthorized());
+    sockets.closeOf(desktopId);
   }
 
   async function route(request: Request, peer: Peer): Promise<Response> {
