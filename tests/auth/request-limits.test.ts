@@ -11,7 +11,16 @@ import { RequestLimits } from '../../server/request-limits.ts';
 import { handleUpgrades } from '../../server/upgrades.ts';
 import { ScriptedServerSocket } from '../contract/scripted-socket.ts';
 import { agentToken, desktopToken, GUESSES, JSON_TYPE, PROBE, post, probe, statuses } from './askers.ts';
-import { connect as connectAgent, listSessions, newOwner, openSite, rpc, type Site } from './support.ts';
+import {
+  connect as connectAgent,
+  listSessions,
+  newOwner,
+  openSite,
+  refresh,
+  rpc,
+  type Site,
+  type Tokens,
+} from './support.ts';
 
 t.test('an agent in a loop is told when to come back, and comes back; others never notice', async (t) => {
   const site = await openSite(t, { limits: { requestsPerAgent: 20 } });
@@ -44,8 +53,12 @@ t.test('an agent in a loop is told when to come back, and comes back; others nev
 
 t.test('an agent that the owner allowed is counted as one, whatever its token of the hour is', async (t) => {
   const site = await openSite(t, { limits: { requestsPerAgent: 5 } });
-  const { tokens } = await connectAgent(site, await newOwner(site));
-  t.same(await statuses(6, () => listSessions(site, tokens.access_token)), [...Array(5).fill(200), 429]);
+  const { client, tokens } = await connectAgent(site, await newOwner(site));
+  const { refresh_token } = tokens;
+  const renewed = (await (await refresh(site, client, { refresh_token })).json()) as Tokens;
+  t.same(await statuses(3, () => listSessions(site, tokens.access_token)), [200, 200, 200]);
+  t.same(await statuses(3, () => listSessions(site, renewed.access_token)), [200, 200, 429]);
+  t.equal((await listSessions(site, tokens.access_token)).status, 429);
 });
 
 t.test('messages that come together count each', async (t) => {
@@ -124,7 +137,10 @@ t.test('what is refused was not read', async (t) => {
     [`${TRPC_PATH}/relay.complete`, desktop],
     [`${PLAIN_PATH}/complete`, desktop],
   ] as const) {
-    const pull = () => void t.fail(`${path} was read`);
+    const pull = (controller: ReadableStreamDefaultController) => {
+      t.fail(`${path} was read`);
+      controller.close();
+    };
     const body = new ReadableStream({ pull }, { highWaterMark: 0 });
     const headers = { ...JSON_TYPE, host: new URL(site.url).host, authorization: `Bearer ${token}` };
     const request = new Request(new URL(path, site.url), {
