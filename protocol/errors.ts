@@ -56,6 +56,8 @@ export const ERRORS = {
   'unsupported-protocol': { retry: 'never', trpc: 'BAD_REQUEST', http: 400, wsClose: 4426 },
   /** The caller has as many requests held as it may. */
   'too-many-held': { retry: 'backoff', trpc: 'TOO_MANY_REQUESTS', http: 429, wsClose: 4430 },
+  /** The caller sends more requests than it may, or too many with tokens that open nothing. */
+  'too-many-requests': { retry: 'backoff', trpc: 'TOO_MANY_REQUESTS', http: 429, wsClose: 4431 },
   /** A queue is full. */
   'queue-full': { retry: 'backoff', trpc: 'TOO_MANY_REQUESTS', http: 429, wsClose: 4429 },
   /** The disk refuses writes. What was asked may or may not have been recorded. */
@@ -78,13 +80,21 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === 'string' && Object.hasOwn(ERRORS, value);
 }
 
+export interface RelayErrorOptions {
+  readonly cause?: unknown;
+  /** When it is known: after how long the same request can be taken. */
+  readonly retryAfterSeconds?: number;
+}
+
 /** An error whose message may be shown to whoever made the request. */
 export class RelayError extends Error {
   readonly code: ErrorCode;
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  readonly retryAfterSeconds: number | undefined;
+  constructor(code: ErrorCode, message: string, options: RelayErrorOptions = {}) {
     super(message, options);
     this.name = 'RelayError';
     this.code = code;
+    this.retryAfterSeconds = options.retryAfterSeconds;
   }
   get retry(): RetryClass {
     return ERRORS[this.code].retry;

@@ -110,6 +110,23 @@ export const WAITS_PER_AGENT = 64;
  */
 export const TASKS_PER_LISTEN = 32;
 
+/**
+ * Requests of one agent: so many at once, and so many a minute. One that starts a run each second and asks for twenty
+ * others each two seconds sends 660. Larger: an agent in a loop takes the relay from everybody else. Smaller: several
+ * chats of one agent are refused.
+ */
+export const AGENT_REQUESTS_PER_MINUTE = 6_000;
+
+/**
+ * Requests of one desktop, in the same way, over all its transports; a call in a batch is one too. A run takes four, so
+ * this is 50 runs a second, and 3,000 in one go. Larger: a desktop in a loop takes the relay from all others. Smaller: one
+ * with many short runs is slowed down.
+ */
+export const DESKTOP_REQUESTS_PER_MINUTE = 12_000;
+
+/** Calls in one request or frame of a desktop. Ours sends one. More: one frame is much work. Fewer: nobody has more. */
+export const CALLS_PER_BATCH = 100;
+
 /** A finished run is kept this long, with its result. Longer: the state grows. Shorter: a result is gone before it is read. */
 export const RUN_RETENTION_MS = 30 * 24 * 3_600_000;
 
@@ -208,7 +225,7 @@ export const DRAIN_STEP_MS = 10;
 export const RECONNECT_STEP_MS = 25;
 export const RECONNECT_SPREAD_MAX_MS = 5_000;
 
-/** What `retry-after` says on answers with status 429 and 503. A restart takes a second or two. */
+/** What `retry-after` says on answers with status 429 and 503 when nothing more exact is known. A restart takes a second or two. */
 export const RETRY_AFTER_SECONDS = 5;
 
 /** First pause after an error; doubles up to {@link BACKOFF_MAX_MS}, with full jitter. Smaller: a restart is overrun. */

@@ -32,6 +32,11 @@ export interface Access {
   createToken(request: TokenRequest): Promise<{ readonly token: string; readonly row: TokenRow }>;
   /** Ends a token at once, by its id or name. Null when there is none. */
   revokeToken(idOrName: string): Promise<TokenRow | null>;
+  /**
+   * Makes a new token for whom the token with this id or name stands, who stays who it is; the old one ends at once. Also
+   * for a desktop whose token was revoked. Null when there is none.
+   */
+  rotateToken(idOrName: string): Promise<{ readonly token: string; readonly row: TokenRow } | null>;
   listTokens(): TokenRow[];
   /** The agent that a token stands for. */
   agentOf(bearer: string): AgentPrincipal | null;
@@ -45,6 +50,8 @@ export interface AccessOptions {
   readonly ports: Pick<Ports, 'clock' | 'ids'> & Partial<Pick<Ports, 'log'>>;
   /** Told each token that has just ended, so that what it has opened can end too. */
   readonly onRevoked?: (row: TokenRow) => void;
+  /** The same for a token that another one has just taken the place of: whom it stands for goes on. */
+  readonly onRotated?: (row: TokenRow) => void;
 }
 
 /** Marks a secret as ours, for people and for scanners of leaked secrets, and says which side it belongs to. */
@@ -54,6 +61,9 @@ const PREFIX: Readonly<Record<TokenKind, string>> = { agent: 'gra_', desktop: 'g
 const SECRET_BYTES = 32;
 
 const NAME_MAX_CHARS = 64;
+
+/** Desktops with a revoked token that can get a new one, those that were revoked last. Fewer: older ones must start anew. */
+const REVOKED_KEPT = 100;
 
 /** A token of an owner gives its agent everything; narrower ones come from an authorization server. */
 const AGENT_SCOPES: readonly AgentScope[] = ['osfoundry:read', 'osfoundry:run'];
@@ -66,13 +76,15 @@ class TokenAccess implements Access {
   readonly #store: AccessOptions['store'];
   readonly #ports: AccessOptions['ports'];
   readonly #onRevoked: (row: TokenRow) => void;
+  readonly #onRotated: (row: TokenRow) => void;
   readonly #byHash = new Map<string, TokenRow>();
 
-  constructor({ store, ports, onRevoked = () => {} }: AccessOptions) {
+  constructor({ store, ports, onRevoked = () => {}, onRotated = () => {} }: AccessOptions) {
     this.#store = store;
     this.#ports = ports;
     this.#onRevoked = onRevoked;
-    for (const row of store.rows('token').values()) this.#byHash.set(row.hash, row);
+    this.#onRotated = onRotated;
+    for (const row of this.#live()) this.#byHash.set(row.hash, row);
   }
 
   async createToken(request: TokenRequest) {
@@ -81,7 +93,7 @@ class TokenAccess implements Access {
     const projects = checkProjects(request);
     this.#refuseTakenName(kind, name);
     const { clock, ids } = this.#ports;
-    const token = PREFIX[kind] + ids.hex(SECRET_BYTES);
+    const token = this.#newSecret(kind);
     const row: TokenRow = {
       tokenId: ids.uuid(),
       hash: hashOf(token),
@@ -103,13 +115,42 @@ class TokenAccess implements Access {
     // Before the disk knows: a token that is being revoked must not open anything any more.
     this.#byHash.delete(row.hash);
     this.#onRevoked(row);
-    await this.#store.commit([{ table: 'token', id: row.tokenId, row: null }]);
+    const kept = row.kind === 'desktop' ? { ...row, hash: '', revokedAt: this.#ports.clock.now() } : null;
+    const tooOld = kept === null ? [] : this.#revokedDesktops().slice(REVOKED_KEPT - 1);
+    await this.#store.commit([
+      { table: 'token', id: row.tokenId, row: kept },
+      ...tooOld.map(({ tokenId }) => ({ table: 'token', id: tokenId, row: null }) as const),
+    ]);
     this.#ports.log?.info('token.revoked', shown(row));
     return row;
   }
 
+  async rotateToken(idOrName: string) {
+    const before = this.#find(idOrName) ?? this.#findRevoked(idOrName);
+    if (before === null) return null;
+    const { revokedAt, ...same } = before;
+    if (revokedAt !== undefined) this.#refuseTakenName(before.kind, before.name);
+    const token = this.#newSecret(before.kind);
+    const row: TokenRow = { ...same, hash: hashOf(token), createdAt: this.#ports.clock.now() };
+    // Nobody knows the new one yet. Whoever revokes or rotates meanwhile finds it in place of the old one.
+    this.#byHash.delete(before.hash);
+    this.#byHash.set(row.hash, row);
+    const isInPlace = () => this.#byHash.get(row.hash) === row;
+    try {
+      await this.#store.commit([{ table: 'token', id: row.tokenId, row }]);
+    } catch (error) {
+      if (isInPlace()) this.#putBack(before, row);
+      throw error;
+    }
+    this.#onRotated(before);
+    if (!isInPlace())
+      throw new RelayError('invalid-input', 'Another command has changed this token at the same moment.');
+    this.#ports.log?.info('token.rotated', shown(row));
+    return { token, row };
+  }
+
   listTokens(): TokenRow[] {
-    return [...this.#store.rows('token').values()].sort((a, b) => a.createdAt - b.createdAt);
+    return [...this.#live()].sort((a, b) => a.createdAt - b.createdAt);
   }
 
   // Bound, since they are handed on as plain functions.
@@ -144,6 +185,27 @@ class TokenAccess implements Access {
     }
   }
 
+  /** The disk refused, so nobody learns the new token, and the old one goes on. */
+  #putBack(before: TokenRow, { hash }: TokenRow): void {
+    this.#byHash.delete(hash);
+    if (before.revokedAt === undefined) this.#byHash.set(before.hash, before);
+    this.#store.commit([{ table: 'token', id: before.tokenId, row: before }]).catch(() => {});
+  }
+
+  #newSecret(kind: TokenKind): string {
+    return PREFIX[kind] + this.#ports.ids.hex(SECRET_BYTES);
+  }
+
+  *#live(): Generator<TokenRow> {
+    for (const row of this.#store.rows('token').values()) if (row.revokedAt === undefined) yield row;
+  }
+
+  /** The one that was revoked last comes first. */
+  #revokedDesktops(): TokenRow[] {
+    const revoked = [...this.#store.rows('token').values()].filter(({ revokedAt }) => revokedAt !== undefined);
+    return revoked.sort((a, b) => (b.revokedAt ?? 0) - (a.revokedAt ?? 0));
+  }
+
   #refuseTakenName(kind: TokenKind, name: string): void {
     if (!this.#isTaken(kind, name)) return;
     throw new RelayError(
@@ -154,20 +216,25 @@ class TokenAccess implements Access {
 
   /** Not through the sorted list: a fleet makes its tokens in one go, and would sort all of them for each. */
   #isTaken(kind: TokenKind, name: string): boolean {
-    for (const row of this.#store.rows('token').values()) if (row.kind === kind && row.name === name) return true;
+    for (const row of this.#live()) if (row.kind === kind && row.name === name) return true;
     return false;
   }
 
   #find(idOrName: string): TokenRow | null {
     const byId = this.#store.rows('token').get(idOrName.toLowerCase());
-    if (byId !== undefined) return byId;
+    if (byId !== undefined && byId.revokedAt === undefined) return byId;
     const name = idOrName.normalize('NFC');
     const [only, other] = this.listTokens().filter((row) => row.name === name);
     if (other === undefined) return only ?? null;
     throw new RelayError(
       'invalid-input',
-      `Both an agent and a desktop are called "${name}". Give the id of the token to revoke.`,
+      `Both an agent and a desktop are called "${name}". Give the id of the token.`,
     );
+  }
+
+  #findRevoked(idOrName: string): TokenRow | null {
+    const [id, name] = [idOrName.toLowerCase(), idOrName.normalize('NFC')];
+    return this.#revokedDesktops().find((row) => row.tokenId === id || row.name === name) ?? null;
   }
 }
 

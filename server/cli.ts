@@ -89,6 +89,19 @@ export function tokenCommand(): Command {
     .addOption(json())
     .action(async (options: ListOptions) => (await import('./token-commands.ts')).listTokens(options));
   token
+    .command('rotate')
+    .description('make a new token for the same agent or desktop; the old one ends at once')
+    .argument('<id or name>')
+    .addOption(data())
+    .addOption(json())
+    .addHelpText(
+      'after',
+      '\nFor a token that was lost or seen by others. Sessions, projects and waiting runs stay as they are.\nA desktop that runs with the old token stops what it runs: start it with the new one.\nA desktop whose token was revoked gets a new one, too.\n',
+    )
+    .action(async (which: string, options: ListOptions) =>
+      (await import('./token-commands.ts')).rotateToken(which, options),
+    );
+  token
     .command('revoke')
     .description('end a token at once')
     .argument('<id or name>')

@@ -7,9 +7,11 @@
 import type { IncomingMessage } from 'node:http';
 import { getWSConnectionHandler } from '@trpc/server/adapters/ws';
 import { type CallContext, type createRelayRouter, TRPC_PATH } from '../protocol/api.ts';
-import { ERRORS } from '../protocol/errors.ts';
+import { asRelayError, ERRORS, RelayError } from '../protocol/errors.ts';
+import { CALLS_PER_BATCH } from '../protocol/limits.ts';
 import type { Clock, Log } from '../protocol/ports.ts';
 import { DesktopSocket, type ServerSocket, type SocketEnd, type SocketTimes } from './desktop-socket.ts';
+import { trpcError } from './http-answers.ts';
 
 export type { DesktopSocket, ServerSocket } from './desktop-socket.ts';
 
@@ -30,6 +32,8 @@ export interface DesktopSocketsOptions {
   readonly times: SocketTimes;
   /** The newest socket of this desktop has fallen silent, and nothing says that it still lives. */
   readonly onSilent: (desktopId: string) => void;
+  /** Counts so many messages of this desktop. Throws when there were too many before. */
+  readonly count: (desktopId: string, messages: number) => void;
 }
 
 type TrpcSocket = Parameters<ReturnType<typeof getWSConnectionHandler>>[0];
@@ -95,7 +99,7 @@ export class DesktopSockets {
 }
 
 /** tRPC's handler, with an eye on which calls are still to be answered. */
-function trpcFrames({ router, log }: DesktopSocketsOptions): ServeFrames {
+function trpcFrames({ router, log, count }: DesktopSocketsOptions): ServeFrames {
   return (socket) => {
     const connect = getWSConnectionHandler({
       // The handler serves sockets that it is given; the type asks for a server of `ws` all the same, and never uses it.
@@ -107,28 +111,46 @@ function trpcFrames({ router, log }: DesktopSocketsOptions): ServeFrames {
         // A call is over when its connection is: nothing else ever aborts it on this side.
         signal: info.signal,
       }),
-      experimental_encoder: countingCodec(socket),
+      experimental_encoder: countingCodec(socket, count),
       onError: ({ error, path }) => log.debug('socket.call-failed', { call: path, reason: error.message }),
     });
     connect(socket as unknown as TrpcSocket, UPGRADED);
   };
 }
 
-/** tRPC's own JSON, one message or several in a frame. Decodes each frame of calls, and encodes right before it sends. */
-function countingCodec(socket: DesktopSocket) {
+/**
+ * tRPC's own JSON, one message or several in a frame. Decodes each frame of calls, and encodes right before it sends. What
+ * is too much is refused here, whatever is in it.
+ */
+function countingCodec(socket: DesktopSocket, count: DesktopSocketsOptions['count']) {
+  function refusalOf(messages: readonly unknown[]): RelayError | null {
+    try {
+      count(socket.desktopId, messages.length);
+      return null;
+    } catch (error) {
+      return asRelayError(error);
+    }
+  }
   return {
     encode(answer: unknown): string {
       socket.answered((answer as { id?: unknown }).id);
       return JSON.stringify(answer);
     },
     decode(data: unknown): unknown {
-      const frame = JSON.parse(String(data)) as unknown;
-      for (const message of Array.isArray(frame) ? frame : [frame]) {
-        if (isCall(message)) socket.began(message.id);
+      const messages = [JSON.parse(String(data)) as unknown].flat();
+      if (messages.length > CALLS_PER_BATCH) throw tooManyCalls();
+      const refusal = refusalOf(messages);
+      for (const message of messages.filter(isCall)) {
+        if (refusal === null) socket.began(message.id);
+        else socket.send(JSON.stringify({ id: message.id, ...trpcError(refusal) }));
       }
-      return frame;
+      return refusal === null ? messages : [];
     },
   };
+}
+
+function tooManyCalls(): RelayError {
+  return new RelayError('too-large', `A frame may have ${CALLS_PER_BATCH} calls at most. Send fewer at once.`);
 }
 
 function isCall(message: unknown): message is { readonly id: unknown } {

@@ -9,7 +9,8 @@ import { TRPC_PATH } from '../protocol/api.ts';
 import { ERRORS, RelayError } from '../protocol/errors.ts';
 import { PLAIN_PATH } from '../protocol/plain-contract.ts';
 import type { Log } from '../protocol/ports.ts';
-import { isLoopbackHost, MCP_PATHS, PATHS } from './auth/places.ts';
+import { clientAddress } from './auth/client-address.ts';
+import { isLoopbackHost, isProxied, MCP_PATHS, PATHS } from './auth/places.ts';
 import { ANY_ORIGIN } from './auth/well-known.ts';
 import { json } from './http-answers.ts';
 
@@ -44,6 +45,12 @@ export class FrontDoor {
   /** From now on strangers' names and pages are refused. Nobody can come before: nothing listens yet. */
   open(standing: Standing): void {
     this.#standing = standing;
+  }
+
+  /** Who is at the other end, for limits that count by address. */
+  addressOf(headers: Headers, socketAddress: string): string {
+    const origin = this.#standing?.publicOrigin ?? null;
+    return clientAddress({ headers }, socketAddress, origin !== null && isProxied(origin));
   }
 
   guard<Peer>(handler: Handler<Peer>): Handler<Peer> {

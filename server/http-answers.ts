@@ -10,20 +10,21 @@ import { namedVersions, PROTOCOL_HEADER } from '../protocol/versions.ts';
 /** Some clients take an answer that names no character set for Latin-1. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-export function json(status: number, body: unknown): Response {
+/** `retryAfterSeconds`: for an answer that passes, when it is known how soon. */
+export function json(status: number, body: unknown, retryAfterSeconds?: number): Response {
   return withRetryAfter(
     new Response(JSON.stringify(body), {
       status,
       headers: { 'content-type': JSON_TYPE, 'cache-control': 'no-store' },
     }),
+    retryAfterSeconds,
   );
 }
 
 /** Too many requests, and not now: both pass, and a client that is told when comes back neither too early nor at once. */
-export function withRetryAfter(response: Response): Response {
-  if (response.status === 429 || response.status === 503) {
-    response.headers.set('retry-after', String(RETRY_AFTER_SECONDS));
-  }
+export function withRetryAfter(response: Response, seconds = RETRY_AFTER_SECONDS): Response {
+  const passes = response.status === 429 || response.status === 503;
+  if (passes && !response.headers.has('retry-after')) response.headers.set('retry-after', String(seconds));
   return response;
 }
 
@@ -36,8 +37,12 @@ export function withVersions(response: Response, served: readonly number[]): Res
 /** Errors outside of tRPC, in tRPC's own shape, so that a desktop reads one form only. */
 export function trpcErrorAnswer(error: RelayError): Response {
   const { http } = ERRORS[error.code];
-  const data = { relayCode: error.code, httpStatus: http };
-  return challenging(json(http, { error: { message: error.message, code: -32_000, data } }));
+  return challenging(json(http, trpcError(error), error.retryAfterSeconds));
+}
+
+/** An error as tRPC writes it. */
+export function trpcError({ code, message }: RelayError): { readonly error: object } {
+  return { error: { message, code: -32_000, data: { relayCode: code, httpStatus: ERRORS[code].http } } };
 }
 
 /** A refused token comes with the scheme to use, as HTTP asks for. */

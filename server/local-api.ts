@@ -38,6 +38,8 @@ export interface RelayAdmin {
   }): Promise<{ token: string; row: ShownToken }>;
   listTokens(): Promise<ShownToken[]>;
   revokeToken(idOrName: string): Promise<ShownToken | null>;
+  /** A new token for the same agent or desktop; null when there is none of this id or name. */
+  rotateToken(idOrName: string): Promise<{ token: string; row: ShownToken } | null>;
   /** A new one-time link to the page where the owner's password is chosen; null where there are no logins. */
   ownerLink(): Promise<string | null>;
 }
@@ -55,6 +57,10 @@ export function createRelayAdmin(access: Access, running: RunningRelay | null): 
     async revokeToken(idOrName) {
       const row = await access.revokeToken(idOrName);
       return row === null ? null : shown(row);
+    },
+    async rotateToken(idOrName) {
+      const rotated = await access.rotateToken(idOrName);
+      return rotated === null ? null : { token: rotated.token, row: shown(rotated.row) };
     },
     ownerLink: async () => running?.ownerLink() ?? null,
   };
@@ -80,6 +86,7 @@ export function createRelayLocalRouter(admin: RelayAdmin) {
     listTokens: procedure.mutation(() => answering(admin.listTokens())),
     ownerLink: procedure.mutation(() => answering(admin.ownerLink())),
     revokeToken: procedure.input(z.string()).mutation(({ input }) => answering(admin.revokeToken(input))),
+    rotateToken: procedure.input(z.string()).mutation(({ input }) => answering(admin.rotateToken(input))),
   });
 }
 

@@ -20,6 +20,7 @@ interface OwnerLimit {
   readonly what: string;
   readonly min: number;
   readonly max: number;
+  readonly zeroIsOff?: true;
 }
 
 const OWNER_LIMITS: readonly OwnerLimit[] = [
@@ -72,6 +73,25 @@ const OWNER_LIMITS: readonly OwnerLimit[] = [
     min: 0,
     max: 1_000_000,
   },
+  // Requests that are held are few. What a burst costs, is work and not memory.
+  {
+    key: 'requestsPerAgent',
+    name: 'requests-per-agent',
+    unit: 'requests',
+    what: 'requests of one agent a minute, and at once; 0: no limit',
+    min: 0,
+    max: 1_000_000,
+    zeroIsOff: true,
+  },
+  {
+    key: 'requestsPerDesktop',
+    name: 'requests-per-desktop',
+    unit: 'requests',
+    what: 'requests of one desktop a minute, and at once; 0: no limit',
+    min: 0,
+    max: 1_000_000,
+    zeroIsOff: true,
+  },
   // One held control for each run at once, and some to spare. About 30 KiB each.
   {
     key: 'heldPerDesktop',
@@ -105,14 +125,17 @@ export interface ShownLimit {
   /** `ms` for a duration. */
   readonly unit: string;
   readonly is_default: boolean;
+  /** There is no limit. */
+  readonly is_off?: true;
 }
 
 /** What holds in a running relay, in the order of `--help`. */
 export function shownLimits(limits: RelayLimits): ShownLimit[] {
-  return OWNER_LIMITS.map(({ key, name, unit = 'ms' }) => ({
+  return OWNER_LIMITS.map(({ key, name, unit = 'ms', zeroIsOff = false }) => ({
     name,
     value: limits[key],
     unit,
     is_default: limits[key] === DEFAULT_LIMITS[key],
+    ...(zeroIsOff && limits[key] === 0 && { is_off: true as const }),
   }));
 }

@@ -37,6 +37,8 @@ export interface RelayCore {
   readonly draining: () => boolean;
   /** Ends what this desktop holds: it may not come in any more. */
   endHeld(desktopId: string, error: RelayError): void;
+  /** Ends what this agent waits for. Its runs go on. */
+  endWaits(agentId: string, error: RelayError): void;
   /** The connection of this desktop is dead, and nobody said so. */
   fellSilent(desktopId: string): void;
   /**
@@ -78,6 +80,7 @@ export function createRelayCore({ ports, store, limits }: RelayCoreOptions): Rel
       dispatcher.syncs.get(desktopId)?.fail(error);
       held.failAllOf(desktopId, error);
     },
+    endWaits: (agentId, error) => waits.failAllOf(agentId, error),
     fellSilent: (desktopId) => desktops.fellSilent(desktopId),
     endAgent(agentId) {
       endedAgents.add(agentId);

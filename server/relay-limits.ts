@@ -1,5 +1,7 @@
 /** The limits that may be other numbers, by the owner (owner-limits.ts) or in a test; why each is as it is, is said in `protocol/limits.ts`. */
 import {
+  AGENT_REQUESTS_PER_MINUTE,
+  DESKTOP_REQUESTS_PER_MINUTE,
   HELD_PER_DESKTOP,
   KEY_RETENTION_MS,
   LOST_AFTER_MS,
@@ -21,6 +23,10 @@ export interface RelayLimits extends SocketTimes {
   readonly queuedPerProject: number;
   readonly heldPerDesktop: number;
   readonly waitsPerAgent: number;
+  /** In a minute, and at once. 0: no limit. */
+  readonly requestsPerAgent: number;
+  /** In a minute, and at once. 0: no limit. */
+  readonly requestsPerDesktop: number;
   readonly startByDefaultMs: number;
   readonly lostAfterMs: number;
   readonly runRetentionMs: number;
@@ -35,6 +41,8 @@ export const DEFAULT_LIMITS: RelayLimits = {
   queuedPerProject: QUEUED_PER_PROJECT,
   heldPerDesktop: HELD_PER_DESKTOP,
   waitsPerAgent: WAITS_PER_AGENT,
+  requestsPerAgent: AGENT_REQUESTS_PER_MINUTE,
+  requestsPerDesktop: DESKTOP_REQUESTS_PER_MINUTE,
   startByDefaultMs: START_BY_DEFAULT_MS,
   lostAfterMs: LOST_AFTER_MS,
   runRetentionMs: RUN_RETENTION_MS,

@@ -5,28 +5,30 @@
  * simulation.
  */
 import { createRelayRouter, type RelayHandlers, TRPC_PATH } from '../protocol/api.ts';
-import { RelayError, STORE_REFUSES, withoutDisk } from '../protocol/errors.ts';
+import { STORE_REFUSES, withoutDisk } from '../protocol/errors.ts';
 import type { Ports, StateStore, StoreStatus } from '../protocol/ports.ts';
 import { type Access, createAccess, type DesktopPrincipal } from './access.ts';
 import type { AgentApi } from './agent-api.ts';
 import type { Authorization, Peer } from './auth/authorization.ts';
 import { MCP_PATHS } from './auth/places.ts';
+import { Callers, tokenReplaced, unauthorized } from './callers.ts';
 import { type AcceptOptions, DesktopSockets, type ServerSocket } from './desktop-sockets.ts';
 import type { FrontDoor } from './front-door.ts';
-import { bearerOf, json, trpcErrorAnswer } from './http-answers.ts';
+import { json, trpcErrorAnswer } from './http-answers.ts';
 import { createMcpEndpoint } from './mcp/endpoint.ts';
 import { openApiDocument } from './plain/openapi.ts';
 import { createPlainRoutes } from './plain/routes.ts';
 import { createRelayCore } from './relay-core.ts';
 import { DEFAULT_LIMITS, type RelayLimits } from './relay-limits.ts';
+import { RequestLimits } from './request-limits.ts';
 import type { RelayTables, TokenRow } from './rows.ts';
 import { createTrpcRoute, logged } from './trpc-route.ts';
 
 export interface Relay {
   /** `peer`: who is at the other end of the connection; limits count by it. */
   readonly fetch: (request: Request, peer?: Peer) => Promise<Response>;
-  /** The desktop behind a token, however it came by it. */
-  readonly desktopOf: (bearer: string) => DesktopPrincipal | null;
+  /** The desktop that asks for a WebSocket, which counts as a request of it; null when it is nobody's. */
+  readonly desktopOf: (bearer: string, address?: string) => DesktopPrincipal | null;
   /** Takes over a WebSocket whose upgrade was granted to this desktop. */
   readonly acceptSocket: (socket: ServerSocket, desktopId: string, options?: AcceptOptions) => void;
   /** True once {@link Relay.drain} was called. */
@@ -69,15 +71,23 @@ export function createRelay(options: RelayOptions): Relay {
   const limits: RelayLimits = { ...DEFAULT_LIMITS, ...options.limits };
   const core = createRelayCore({ ports, store, limits });
   const { agents, calls, draining } = core;
-  const access = createAccess({ store, ports, onRevoked: endHeld });
+  const access = createAccess({ store, ports, onRevoked: endHeld, onRotated: endOldToken });
   authorization?.connections.onRemoved(({ kind, connectionId }) => endHeld({ kind, subjectId: connectionId }));
-  const agentOf = (bearer: string) => access.agentOf(bearer) ?? authorization?.agentOf(bearer) ?? null;
-  const knownDesktop = (bearer: string) => access.desktopOf(bearer) ?? authorization?.desktopOf(bearer) ?? null;
+  const requests = new RequestLimits({ clock, log, limits });
+  const callers = new Callers([access, ...(authorization === undefined ? [] : [authorization])], requests);
   const router = createRelayRouter(calls);
-  const sockets = new DesktopSockets({ router, clock, log, times: limits, onSilent: core.fellSilent });
+  const sockets = new DesktopSockets({
+    router,
+    clock,
+    log,
+    times: limits,
+    onSilent: core.fellSilent,
+    count: callers.countMessages,
+  });
   const mcp = createMcpEndpoint({
     api: agents,
-    authenticate: agentOf,
+    authenticate: callers.agentOf,
+    counting: callers,
     version: options.version,
     resourceMetadata: (request) => authorization?.resourceMetadataOf(request) ?? null,
     log,
@@ -85,32 +95,33 @@ export function createRelay(options: RelayOptions): Relay {
     toldRuns: limits.toldRuns,
     runsKeptMs: limits.keyRetentionMs,
   });
-  const trpc = createTrpcRoute({ router, authenticate: desktopOf, log });
-  const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: desktopOf, log });
+  const trpc = createTrpcRoute({ router, authenticate: callers.desktopOf, log });
+  const plainRoutes = createPlainRoutes({ calls: core.plainCalls, authenticate: callers.desktopOf, log });
 
   /** What somebody has open ends with their access: a desktop is offered nothing any more, an agent is told nothing. */
   function endHeld({ kind, subjectId }: Pick<TokenRow, 'kind' | 'subjectId'>): void {
-    if (kind === 'agent') {
-      core.endAgent(subjectId);
-      return;
-    }
-    trpc.endOf(subjectId, unauthorized());
-    core.endHeld(subjectId, unauthorized());
-    sockets.closeOf(subjectId);
+    if (kind === 'agent') core.endAgent(subjectId);
+    else endDesktop(subjectId);
   }
 
-  function desktopOf(request: Request): DesktopPrincipal {
-    const bearer = bearerOf(request.headers.get('authorization'));
-    const desktop = knownDesktop(bearer);
-    if (desktop === null) throw agentOf(bearer) === null ? unauthorized() : notADesktop();
-    return desktop;
+  /** What was opened with this token ends. Whom it stands for goes on with another one. */
+  function endOldToken({ kind, subjectId }: TokenRow): void {
+    if (kind === 'agent') core.endWaits(subjectId, tokenReplaced());
+    else endDesktop(subjectId);
+  }
+
+  function endDesktop(desktopId: string): void {
+    trpc.endOf(desktopId, unauthorized());
+    core.endHeld(desktopId, unauthorized());
+    sockets.closeOf(desktopId);
   }
 
   async function route(request: Request, peer: Peer): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (pathname.startsWith(`${TRPC_PATH}/`)) return trpc.fetch(request);
-    if (MCP_PATHS.has(pathname)) return mcp.fetch(request);
-    const plain = plainRoutes(request, pathname);
+    const address = door?.addressOf(request.headers, peer.address) ?? peer.address;
+    if (pathname.startsWith(`${TRPC_PATH}/`)) return trpc.fetch(request, address);
+    if (MCP_PATHS.has(pathname)) return mcp.fetch(request, { address });
+    const plain = plainRoutes(request, address);
     if (plain !== null) return plain;
     const authorized = authorization?.fetch(request, peer) ?? null;
     if (authorized !== null) return authorized;
@@ -152,19 +163,5 @@ export function createRelay(options: RelayOptions): Relay {
   const acceptSocket: Relay['acceptSocket'] = (socket, desktopId, how) => sockets.accept(socket, desktopId, how);
   const snapshot = () => ({ limits, sockets: sockets.size, store: store.status() });
   const fetch = door === undefined ? answer : door.guard(answer);
-  return { fetch, desktopOf: knownDesktop, acceptSocket, draining, access, snapshot, agents, calls, drain };
-}
-
-function unauthorized(): RelayError {
-  return new RelayError(
-    'unauthorized',
-    'This desktop is not known here: its token is missing, wrong or revoked. Run `graph-relay desktop login` on it, or make a token with `graph-relay token create --desktop NAME`.',
-  );
-}
-
-function notADesktop(): RelayError {
-  return new RelayError(
-    'forbidden',
-    "This is an agent's token, and a desktop's is needed here. Make one with `graph-relay token create --desktop NAME`.",
-  );
+  return { fetch, desktopOf: callers.desktopOfToken, acceptSocket, draining, access, snapshot, agents, calls, drain };
 }

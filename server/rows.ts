@@ -52,6 +52,8 @@ export interface ProjectRow {
 export interface TokenRow {
   readonly tokenId: string;
   readonly hash: string;
+  /** A desktop's row stays when its token is revoked, without its hash: the same desktop can get a new one. */
+  readonly revokedAt?: number;
   readonly kind: 'agent' | 'desktop';
   /** The agent or desktop that it stands for. */
   readonly subjectId: string;

@@ -22,9 +22,9 @@ export async function showStatus(options: StatusOptions): Promise<void> {
   for (const limit of limits) print(limitLine(limit));
 }
 
-function limitLine({ name, value, unit, is_default }: ShownLimit): string {
-  const shown = unit === 'ms' ? durationText(value) : `${value} ${unit}`;
-  return `  ${name.padEnd(18)} ${shown}${is_default ? '' : '  (set by the owner)'}`;
+function limitLine({ name, value, unit, is_default, is_off }: ShownLimit): string {
+  const shown = is_off === true ? 'no limit' : unit === 'ms' ? durationText(value) : `${value} ${unit}`;
+  return `  ${name.padEnd(20)} ${shown}${is_default ? '' : '  (set by the owner)'}`;
 }
 
 /** Null when no relay runs on this folder. */

@@ -17,6 +17,7 @@ export interface CreateOptions {
   readonly json?: boolean;
 }
 
+/** Of the commands that look at tokens which are there. */
 export interface ListOptions {
   readonly data?: string;
   readonly json?: boolean;
@@ -30,7 +31,14 @@ export async function createToken(options: CreateOptions): Promise<void> {
   const request =
     agent === undefined ? { kind: 'desktop' as const, name: desktop ?? '' } : { kind: 'agent' as const, name: agent };
   const { token, row } = await withAdmin(options.data, (admin) => admin.createToken({ ...request, projects }));
-  if (options.json) return print(JSON.stringify({ token, ...row }));
+  showToken(token, row, options);
+}
+
+function showToken(token: string, row: ShownToken, options: Pick<ListOptions, 'json'>): void {
+  if (options.json) {
+    print(JSON.stringify({ token, ...row }));
+    return;
+  }
   print(token);
   note(
     row.kind === 'agent'
@@ -53,13 +61,25 @@ function tokenLine(row: ShownToken): string {
 
 export async function revokeToken(idOrName: string, options: ListOptions): Promise<void> {
   const row = await withAdmin(options.data, (admin) => admin.revokeToken(idOrName));
-  if (row === null) {
-    throw new ExitError(
-      'failure',
-      `There is no token with id or name "${idOrName}". \`graph-relay token list\` shows them.`,
-    );
-  }
+  if (row === null) throw noToken(idOrName);
   note(`The token of ${row.kind} "${row.name}" is revoked: it is refused from now on.`);
+  if (row.kind === 'desktop') note(`\`graph-relay token rotate ${row.tokenId}\` gives the same desktop a new one.`);
+}
+
+export async function rotateToken(idOrName: string, options: ListOptions): Promise<void> {
+  const rotated = await withAdmin(options.data, (admin) => admin.rotateToken(idOrName));
+  if (rotated === null) throw noToken(idOrName);
+  const { token, row } = rotated;
+  showToken(token, row, options);
+  if (!options.json)
+    note(`The ${row.kind} is the same, with all that it has; its token before this one is refused from now on.`);
+}
+
+function noToken(idOrName: string): ExitError {
+  return new ExitError(
+    'failure',
+    `There is no token with id or name "${idOrName}". \`graph-relay token list\` shows them.`,
+  );
 }
 
 /** Asks the running relay; opens the data folder itself when none is running. */
@@ -72,6 +92,7 @@ async function withAdmin<T>(data: string | undefined, use: (admin: RelayAdmin) =
     createToken: (request) => client.createToken.mutate(request),
     listTokens: () => client.listTokens.mutate(),
     revokeToken: (idOrName) => client.revokeToken.mutate(idOrName),
+    rotateToken: (idOrName) => client.rotateToken.mutate(idOrName),
     ownerLink: () => client.ownerLink.mutate(),
   };
   return runningOrOpened({ remote: () => use(remote), opened: () => useFolder(directory, use) });

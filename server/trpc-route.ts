@@ -7,7 +7,7 @@ import { fetchRequestHandler } from '@trpc/server/adapters/fetch';
 import { type CallContext, type createRelayRouter, TRPC_PATH } from '../protocol/api.ts';
 import { getOrMake } from '../protocol/collections.ts';
 import { asRelayError, type RelayError } from '../protocol/errors.ts';
-import { BODY_BYTES } from '../protocol/limits.ts';
+import { BODY_BYTES, CALLS_PER_BATCH } from '../protocol/limits.ts';
 import type { Log } from '../protocol/ports.ts';
 import { PROTOCOL_HEADER, refuseUnservedVersion, SERVED_VERSIONS } from '../protocol/versions.ts';
 import { boundedRequest } from './body.ts';
@@ -15,13 +15,14 @@ import { JSON_TYPE, trpcErrorAnswer, withRetryAfter, withVersions } from './http
 
 export interface TrpcRouteOptions {
   readonly router: ReturnType<typeof createRelayRouter>;
-  /** The desktop that sent the request. Throws `unauthorized` when it is none of ours. */
-  readonly authenticate: (request: Request) => { readonly desktopId: string };
+  /** The desktop that sent the request with so many calls. Throws `unauthorized` when it is none of ours. */
+  readonly authenticate: (request: Request, address: string, calls: number) => { readonly desktopId: string };
   readonly log: Log;
 }
 
 export interface TrpcRoute {
-  fetch(request: Request): Promise<Response>;
+  /** `address`: where it comes from. */
+  fetch(request: Request, address: string): Promise<Response>;
   /** Ends whatever this desktop has open here, held or still on its way to be held: it may not come in any more. */
   endOf(desktopId: string, error: RelayError): void;
 }
@@ -29,14 +30,15 @@ export interface TrpcRoute {
 export function createTrpcRoute({ router, authenticate, log }: TrpcRouteOptions): TrpcRoute {
   const open = new OpenCalls();
 
-  async function answer(request: Request): Promise<Response> {
-    const { desktopId } = authenticate(request);
+  async function answer(request: Request, address: string): Promise<Response> {
+    const { desktopId } = authenticate(request, address, callsIn(request));
     const call = open.begin(desktopId, request.signal);
     try {
       refuseUnservedVersion(request.headers.get(PROTOCOL_HEADER), SERVED_VERSIONS);
       const req = await boundedRequest(request, BODY_BYTES);
       const context: CallContext = { desktopId, transport: transportOf(request), signal: call.signal };
-      const response = await fetchRequestHandler({ endpoint: TRPC_PATH, req, router, createContext: () => context });
+      const served = { endpoint: TRPC_PATH, req, router, maxBatchSize: CALLS_PER_BATCH };
+      const response = await fetchRequestHandler({ ...served, createContext: () => context });
       if (call.refusal !== null) throw call.refusal;
       response.headers.set('content-type', JSON_TYPE);
       return response;
@@ -45,8 +47,8 @@ export function createTrpcRoute({ router, authenticate, log }: TrpcRouteOptions)
     }
   }
 
-  async function fetch(request: Request): Promise<Response> {
-    const response = await answer(request).catch((error) => trpcErrorAnswer(logged(error, log)));
+  async function fetch(request: Request, address: string): Promise<Response> {
+    const response = await answer(request, address).catch((error) => trpcErrorAnswer(logged(error, log)));
     return withVersions(withRetryAfter(response), SERVED_VERSIONS);
   }
 
@@ -100,6 +102,12 @@ class OpenCalls {
 /** A desktop of the plain contract says so; it is a report for people, nothing depends on it. */
 function transportOf(request: Request): CallContext['transport'] {
   return request.headers.get('x-graph-relay-transport') === 'plain' ? 'plain' : 'long-poll';
+}
+
+/** tRPC's batches name their calls in the path. */
+function callsIn({ url }: Request): number {
+  const { pathname, searchParams } = new URL(url);
+  return searchParams.get('batch') === '1' ? pathname.split(',').length : 1;
 }
 
 /** The error for the caller; a fault of ours goes into the log in full. */

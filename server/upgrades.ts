@@ -19,7 +19,8 @@ import { bearerOf } from './http-answers.ts';
 
 /** What decides whether an upgrade is granted. */
 export interface UpgradeGate {
-  readonly desktopOf: (bearer: string) => DesktopPrincipal | null;
+  /** Throws where there were too many requests before. */
+  readonly desktopOf: (bearer: string, address: string) => DesktopPrincipal | null;
   readonly draining: () => boolean;
 }
 
@@ -31,11 +32,17 @@ export interface UpgradeOptions extends UpgradeGate {
 
 export function handleUpgrades(server: Server, options: UpgradeOptions): void {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: BODY_BYTES, perMessageDeflate: false });
+  const addressOf = (request: IncomingMessage, raw: Duplex) => {
+    const socketAddress = (raw as Socket).remoteAddress ?? '';
+    const forwarded = String(request.headers['x-forwarded-for'] ?? '');
+    return options.door?.addressOf(new Headers({ 'x-forwarded-for': forwarded }), socketAddress) ?? socketAddress;
+  };
   server.on('upgrade', (request: IncomingMessage, raw: Duplex, head: Buffer) => {
     // Without this, a client that resets here would end the process.
     const ignore = () => raw.destroy();
     raw.on('error', ignore);
-    const caller = options.door?.refusalOfUpgrade(request) ?? identifyUpgrade(request, options);
+    const caller =
+      options.door?.refusalOfUpgrade(request) ?? identifyUpgrade(request, options, addressOf(request, raw));
     if (caller instanceof RelayError) {
       refuse(raw, caller);
       return;
@@ -47,19 +54,20 @@ export function handleUpgrades(server: Server, options: UpgradeOptions): void {
   });
 }
 
-/** The desktop that asks for a WebSocket, or why it gets none. */
+/** The desktop that asks for a WebSocket, or why it gets none. `address`: where it asks from. */
 export function identifyUpgrade(
   request: Pick<IncomingMessage, 'url' | 'headers'>,
   gate: UpgradeGate,
+  address = '',
 ): RelayError | DesktopPrincipal {
   const refused = (code: RelayError['code']) => new RelayError(code, `The WebSocket was refused: ${code}.`);
   // `new URL` would throw on an address like `//`, and nobody here catches it.
   const path = URL.parse(request.url ?? '/', 'http://relay.invalid')?.pathname;
   if (path !== TRPC_PATH) return refused('invalid-input');
   if (gate.draining()) return refused('shutting-down');
-  const desktop = gate.desktopOf(bearerOf(request.headers.authorization));
-  if (desktop === null) return refused('unauthorized');
   try {
+    const desktop = gate.desktopOf(bearerOf(request.headers.authorization), address);
+    if (desktop === null) return refused('unauthorized');
     refuseUnservedVersion(request.headers[PROTOCOL_HEADER]?.toString(), SERVED_VERSIONS);
     return desktop;
   } catch (error) {
@@ -67,7 +75,7 @@ export function identifyUpgrade(
   }
 }
 
-function refuse(raw: Duplex, { code, message }: RelayError): void {
+function refuse(raw: Duplex, { code, message, retryAfterSeconds = RETRY_AFTER_SECONDS }: RelayError): void {
   const { http } = ERRORS[code];
   const body = JSON.stringify({ error: { message, data: { relayCode: code } } });
   raw.end(
@@ -79,7 +87,7 @@ function refuse(raw: Duplex, { code, message }: RelayError): void {
       'Cache-Control: no-store',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `${PROTOCOL_HEADER}: ${namedVersions(SERVED_VERSIONS)}`,
-      ...(http === 503 ? [`Retry-After: ${RETRY_AFTER_SECONDS}`] : []),
+      ...(http === 503 || http === 429 ? [`Retry-After: ${retryAfterSeconds}`] : []),
       '',
       body,
     ].join('\r\n'),

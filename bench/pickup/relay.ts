@@ -32,7 +32,8 @@ export async function startRelay(mode: ModeName, slots: number, sandbox?: Deskto
   const connected = Promise.withResolvers<void>();
   const server = await startChild({
     name: 'relay',
-    args: ['server', '--port', '0', '--data', data],
+    // One agent asks as fast as it can: what it meets is to be the relay's speed.
+    args: ['server', '--port', '0', '--data', data, '--requests-per-agent', '0', '--requests-per-desktop', '0'],
     logFile: join(data, 'server.log'),
     onLine: ({ event }) => event === 'desktop.connected' && connected.resolve(),
   });

@@ -13,7 +13,7 @@ import { createMemoryState } from '../../protocol/host/state/memory-state.ts';
 import { graphSessionId } from '../../protocol/ids.ts';
 import type { Log, Ports } from '../../protocol/ports.ts';
 import type { AgentPrincipal } from '../../server/agent-api.ts';
-import { createRelay, type Relay } from '../../server/relay.ts';
+import { createRelay, type Relay, type RelayOptions } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
 import { type Fetch, simulatedFetch } from './network.ts';
 import { seededIds, seededRandom } from './seeded.ts';
@@ -30,6 +30,7 @@ export interface WorldOptions {
   /** From a commit until it is durable, on both sides, in milliseconds. */
   readonly diskMs?: number;
   readonly log?: Log;
+  readonly limits?: RelayOptions['limits'];
 }
 
 export interface DesktopOptions {
@@ -79,7 +80,7 @@ export async function createWorld(options: WorldOptions): Promise<World> {
   const ports: Ports = { clock, random, ids: seededIds(random), log: options.log ?? SILENT };
   const syncDelayMs = options.diskMs ?? 0;
   const store = createMemoryState<RelayTables>({ tables: RELAY_TABLES, clock, syncDelayMs });
-  const relay = createRelay({ ports, store });
+  const relay = createRelay({ ports, store, limits: options.limits ?? {} });
 
   const agentToken = (name: string) =>
     clock.settle(relay.access.createToken({ kind: 'agent', name, projects: [PROJECT] }));

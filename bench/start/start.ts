@@ -156,8 +156,10 @@ async function makeTokens(places: Places): Promise<{ client: string; desktop: st
     const kept = (await readFile(file, 'utf8').catch(() => '')).trim();
     const row = known.find((each) => each.kind === kind && each.name === name);
     if (row !== undefined && kept !== '') return kept;
-    if (row !== undefined) await relay.revokeToken.mutate(row.tokenId);
-    const made = await relay.createToken.mutate({ kind, name, projects: kind === 'agent' ? [PROJECT] : [] });
+    // The file was lost: the same agent or desktop gets another one.
+    const rotated = row === undefined ? null : await relay.rotateToken.mutate(row.tokenId);
+    const projects = kind === 'agent' ? [PROJECT] : [];
+    const made = rotated ?? (await relay.createToken.mutate({ kind, name, projects }));
     await writeFile(file, `${made.token}\n`, { mode: 0o600 });
     return made.token;
   }

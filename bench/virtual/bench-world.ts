@@ -97,12 +97,15 @@ export async function createBenchWorld(options: BenchWorldOptions): Promise<Benc
   return { options, clock, relay, sky, history, meter, relayLife, caller, stranger, ...desktop };
 }
 
+/** Runs may all be queued in one instant here. */
+const NO_RATE = { requestsPerAgent: 0, requestsPerDesktop: 0 };
+
 function startRelay(options: BenchWorldOptions, clock: VirtualClock): { relay: Relay; life: Life } {
   const life = new EndlessLife(new Machine(clock), 'relay');
   const ports = portsOf(options.seed, 'relay', life);
   const syncDelayMs = diskMsOf(options);
   const store = createMemoryState<RelayTables>({ tables: RELAY_TABLES, clock: life, syncDelayMs });
-  return { relay: createRelay({ ports, store, limits: options.limits ?? {} }), life };
+  return { relay: createRelay({ ports, store, limits: { ...NO_RATE, ...options.limits } }), life };
 }
 
 function diskMsOf({ diskMs = CONDITIONS.disk_ms }: BenchWorldOptions): number {

@@ -13,6 +13,8 @@ export const EXIT_CODES = {
   damaged: 11,
   /** The port is taken. */
   'port-busy': 12,
+  /** The path of the data folder is too long for a socket, and the short place for it is not to be had. */
+  'no-local-socket': 13,
   /** A newer instance of this desktop has taken over. Do not start it again. */
   'session-replaced': 20,
   /** The relay does not know this desktop (any more). A new token is needed. */

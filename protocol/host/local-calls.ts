@@ -35,8 +35,9 @@ export function localClient<Router extends AnyTRPCRouter>(dataDirectory: string)
 /** The error that the process answered with, as ours; null when the process is not running; others as they are. */
 export function localCallError(error: unknown): unknown {
   if (isNotRunning(error)) return null;
-  if (error instanceof TRPCClientError) return errorFromWire(error) ?? error;
-  return error;
+  if (!(error instanceof TRPCClientError)) return error;
+  // On this side of the socket, before anything was asked.
+  return error.cause instanceof ExitError ? error.cause : (errorFromWire(error) ?? error);
 }
 
 /** How long an owner's command waits for another one that has the folder open. They are done in a moment. */

@@ -28,7 +28,7 @@ import { pairPage } from './pages/pair-page.ts';
 import { Visit } from './pages/visit.ts';
 import { createPlaces, PATHS, type Places } from './places.ts';
 import { createProvider, type OidcModule, type Provider, type Refusal } from './provider.ts';
-import { RateLimits } from './rate-limits.ts';
+import { RATE_LIMITS, RateLimits } from './rate-limits.ts';
 import { Sweeper } from './sweeper.ts';
 import { ANY_ORIGIN, preflight, publicDocument, resourceMetadataUrl, wellKnown } from './well-known.ts';
 
@@ -64,7 +64,7 @@ export class Authorization {
     this.#oauth = new OAuthStore({ store, clock: ports.clock });
     this.owner = new Owner(options);
     this.connections = new Connections({ store, ports, oauth: this.#oauth });
-    this.#limits = new RateLimits(ports.clock);
+    this.#limits = new RateLimits(ports.clock, RATE_LIMITS);
     this.#documents = new ClientDocuments({
       fetchDocument: options.fetchDocument,
       limits: this.#limits,

@@ -7,7 +7,7 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from './document-fetch.ts';
 
-export function clientAddress(request: Request, socketAddress: string, isProxied: boolean): string {
+export function clientAddress(request: Pick<Request, 'headers'>, socketAddress: string, isProxied: boolean): string {
   const address = unmapped(socketAddress);
   if (!isProxied || isPublicAddress(address)) return address;
   const last = unmapped((request.headers.get('x-forwarded-for') ?? '').split(',').at(-1)?.trim() ?? '');

@@ -65,12 +65,12 @@ export function createPlaces(publicUrl: string): Places {
     for (const name of LOOPBACK_HOSTS) hosts.add(url.port === '' ? name : `${name}:${url.port}`);
   }
   const isOurHost = (host: string) => hosts.has(host.toLowerCase());
-  const isProxied = !LOOPBACK_HOSTS.includes(url.hostname);
+  const isBehindProxy = isProxied(url.origin);
   return {
     issuer: url.origin,
     isSecure: url.protocol === 'https:',
-    isProxied,
-    mayShowPages: (host) => isOurHost(host) || (isProxied && isLoopbackHost(host)),
+    isProxied: isBehindProxy,
+    mayShowPages: (host) => isOurHost(host) || (isBehindProxy && isLoopbackHost(host)),
     isOurOrigin(origin) {
       const named = URL.parse(origin);
       return named !== null && named.protocol === url.protocol && isOurHost(named.host);
@@ -83,6 +83,11 @@ export function createPlaces(publicUrl: string): Places {
       return isOurs && isKnown && named.username === '' ? AGENT_RESOURCE : indicator;
     },
   };
+}
+
+/** Whether a relay that is known under this origin has a proxy in front: it is not one of this machine's own names. */
+export function isProxied(origin: string): boolean {
+  return !LOOPBACK_HOSTS.includes(new URL(origin).hostname);
 }
 
 /** Whether a Host header names this machine by one of its own names, with or without a port. */

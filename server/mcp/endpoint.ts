@@ -1,16 +1,17 @@
 /**
  * The MCP endpoint as a web-standard handler: where connected agents come in.
  *
- * Owns the order of steps: token, method, body, gate, SDK. Stateless: whatever session id an old client keeps sending
+ * Owns the order of steps: token, count, method, body, gate, SDK. Stateless: whatever session id an old client keeps sending
  * is ignored, so it goes on working after a restart. Any path is taken; routing is done outside.
  */
-import { KEY_RETENTION_MS, MCP_BODY_BYTES, TOLD_RUNS } from '../../protocol/limits.ts';
+import { RelayError } from '../../protocol/errors.ts';
+import { KEY_RETENTION_MS, MCP_BODY_BYTES, RETRY_AFTER_SECONDS, TOLD_RUNS } from '../../protocol/limits.ts';
 import type { Clock, Log } from '../../protocol/ports.ts';
-import type { AgentApi } from '../agent-api.ts';
+import type { AgentApi, AgentPrincipal } from '../agent-api.ts';
 import { ANY_ORIGIN, preflight } from '../auth/well-known.ts';
 import { markInexact } from '../exact-json.ts';
 import { readJsonBody } from './body.ts';
-import { type Authenticate, identify, refusalFor, toolCallsOf, wantsTokenForAll } from './gate.ts';
+import { type Authenticate, type Identity, identify, refusalFor, toolCallsOf, wantsTokenForAll } from './gate.ts';
 import { LastTold } from './last-told.ts';
 import { OpenCalls } from './open-calls.ts';
 import { RPC, refuse, withCharset } from './responses.ts';
@@ -20,6 +21,8 @@ export interface McpEndpointOptions {
   readonly api: AgentApi;
   /** The agent behind a token; null when there is none (any more). */
   readonly authenticate: Authenticate;
+  /** Throws `too-many-requests`. Without it, nobody is counted. */
+  readonly counting?: AgentCounting;
   /** Where the client of this request reads how to get a token; null where tokens come from the command line only. */
   readonly resourceMetadata?: (request: Request) => string | null;
   readonly clock: Clock;
@@ -33,12 +36,23 @@ export interface McpEndpointOptions {
   readonly maxBodyBytes?: number;
 }
 
-export interface McpEndpoint {
-  fetch(request: Request): Promise<Response>;
+/** Counts what agents send. */
+export interface AgentCounting {
+  /** A request that showed this token; null: it is nobody's. */
+  countAgent(agent: AgentPrincipal | null, bearer: string, address: string): void;
+  /** What else was asked in the same request. */
+  countMore(agent: AgentPrincipal, requests: number): void;
 }
 
+export interface McpEndpoint {
+  /** `peer`: where it comes from; limits count by it. */
+  fetch(request: Request, peer?: { readonly address: string }): Promise<Response>;
+}
+
+const NOBODY = { address: '' };
+
 export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
-  const { api, authenticate, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
+  const { api, authenticate, counting, clock, log, version = '0.0.0', maxBodyBytes = MCP_BODY_BYTES } = options;
   const { toldRuns = TOLD_RUNS } = options;
   const { resourceMetadata = () => null } = options;
   const openCalls = new OpenCalls();
@@ -46,8 +60,10 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const { runsKeptMs = KEY_RETENTION_MS } = options;
   const serve = createServing({ api, clock, log, version, openCalls, told, runsKeptMs });
 
-  async function answer(request: Request): Promise<Response> {
+  async function answer(request: Request, address: string): Promise<Response> {
     const identity = identify(request, authenticate);
+    // Before the body is read: that is most of the work.
+    if (identity.kind !== 'anonymous') counting?.countAgent(agentIn(identity), identity.bearer, address);
     const body = request.method === 'POST' ? await readJsonBody(request, maxBodyBytes) : null;
     const json = body !== null && 'json' in body ? body.json : null;
     const gate = { resourceMetadata: resourceMetadata(request), tokenForAll: wantsTokenForAll(request) };
@@ -56,20 +72,21 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
     if (body === null) return refuseMethod();
     if ('refusal' in body) return refuse(body.refusal);
     for (const { input } of toolCallsOf(json)) markInexact(input, body.inexact);
-    const agent = identity.kind === 'agent' ? identity.agent : null;
-    if (agent !== null) openCalls.takeBack(agent.agentId, json);
-    const agentNow = () => {
-      const now = identify(request, authenticate);
-      return now.kind === 'agent' ? now.agent : null;
-    };
+    const agent = agentIn(identity);
+    if (agent !== null) {
+      counting?.countMore(agent, Array.isArray(json) ? json.length - 1 : 0);
+      openCalls.takeBack(agent.agentId, json);
+    }
+    const agentNow = () => agentIn(identify(request, authenticate));
     return serve({ request, body: json, agent, agentNow, mayHold: mayHold(json) });
   }
 
-  async function fetch(request: Request): Promise<Response> {
+  async function fetch(request: Request, { address } = NOBODY): Promise<Response> {
     if (request.method === 'OPTIONS') return preflight('POST, OPTIONS');
     try {
-      return readable(withCharset(await answer(request)));
+      return readable(withCharset(await answer(request, address)));
     } catch (error) {
+      if (error instanceof RelayError && error.code === 'too-many-requests') return readable(refuseOften(error));
       log.error('mcp.fault', { err: error });
       return readable(withCharset(refuseFault()));
     }
@@ -80,6 +97,10 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
 
 function mayHold(body: unknown): boolean {
   return toolCallsOf(body).some(({ tool, input }) => tool?.mayHold(input));
+}
+
+function agentIn(identity: Identity): AgentPrincipal | null {
+  return identity.kind === 'agent' ? identity.agent : null;
 }
 
 /** A client in a browser may read the answer, and the challenge in it. What lets it in is its token, and no cookie. */
@@ -93,6 +114,12 @@ function readable(response: Response): Response {
 function refuseMethod(): Response {
   const message = 'Method not allowed. This endpoint keeps no sessions: POST each JSON-RPC message.';
   return refuse({ status: 405, code: RPC.http, message, headers: { allow: 'POST' } });
+}
+
+/** Without the id of the request: most are refused before their body is read. */
+function refuseOften({ code, message, retryAfterSeconds = RETRY_AFTER_SECONDS }: RelayError): Response {
+  const headers = { 'retry-after': String(retryAfterSeconds) };
+  return withCharset(refuse({ status: 429, code: RPC.http, relayCode: code, message, headers }));
 }
 
 function refuseFault(): Response {

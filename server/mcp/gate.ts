@@ -14,9 +14,9 @@ export type Authenticate = (bearer: string) => AgentPrincipal | null;
 
 export type Identity =
   | { readonly kind: 'anonymous' }
-  | { readonly kind: 'agent'; readonly agent: AgentPrincipal }
+  | { readonly kind: 'agent'; readonly agent: AgentPrincipal; readonly bearer: string }
   /** A token was shown, and it is not good. */
-  | { readonly kind: 'rejected' };
+  | { readonly kind: 'rejected'; readonly bearer: string };
 
 export interface ToolCall {
   /** Undefined when there is no such tool; that is answered later. */
@@ -31,9 +31,9 @@ const ALL_SCOPES: readonly AgentScope[] = ['osfoundry:read', 'osfoundry:run'];
 export function identify(request: Request, authenticate: Authenticate): Identity {
   const header = request.headers.get('authorization');
   if (header === null) return { kind: 'anonymous' };
-  const bearer = /^bearer +(\S+)$/i.exec(header)?.[1];
-  const agent = bearer === undefined ? null : authenticate(bearer);
-  return agent === null ? { kind: 'rejected' } : { kind: 'agent', agent };
+  const bearer = /^bearer +(\S+)$/i.exec(header)?.[1] ?? '';
+  const agent = bearer === '' ? null : authenticate(bearer);
+  return agent === null ? { kind: 'rejected', bearer } : { kind: 'agent', agent, bearer };
 }
 
 /** The tool calls of a message, or of each message of a 2025-era batch. */

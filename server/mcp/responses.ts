@@ -3,6 +3,7 @@
  *
  * Owns the JSON-RPC shape of refusals and the character set. Must not decide whether something is refused.
  */
+import type { ErrorCode } from '../../protocol/errors.ts';
 
 /** JSON-RPC's own codes, and the one that MCP servers use for what HTTP refuses. */
 export const RPC = { parseError: -32_700, invalidRequest: -32_600, internal: -32_603, http: -32_000 } as const;
@@ -12,6 +13,8 @@ export type RequestId = string | number | null;
 export interface Refusal {
   readonly status: number;
   readonly code: number;
+  /** Ours, where there is one: it stays, whatever the message says. */
+  readonly relayCode?: ErrorCode;
   /** What happened and what to do, for whoever reads the client's error. */
   readonly message: string;
   readonly id?: RequestId;
@@ -19,8 +22,9 @@ export interface Refusal {
 }
 
 /** A refusal on the HTTP level, in a body that JSON-RPC clients can match with their request. */
-export function refuse({ status, code, message, id = null, headers = {} }: Refusal): Response {
-  return Response.json({ jsonrpc: '2.0', error: { code, message }, id }, { status, headers });
+export function refuse({ status, code, relayCode, message, id = null, headers = {} }: Refusal): Response {
+  const data = relayCode === undefined ? {} : { data: { relayCode, httpStatus: status } };
+  return Response.json({ jsonrpc: '2.0', error: { code, message, ...data }, id }, { status, headers });
 }
 
 /** The id to answer with: that of a single request. A batch, a notification and garbage have none. */

@@ -6,6 +6,7 @@
  * one is told how things stand, and asks again later. Must not know how news travel.
  */
 import { hasEnded } from '../../protocol/command-machine.ts';
+import { RelayError } from '../../protocol/errors.ts';
 import { TASKS_PER_LISTEN, WAIT_MAX_MS } from '../../protocol/limits.ts';
 import { pause } from '../../protocol/waiting.ts';
 import { AgentError, type AgentPrincipal, type OwnerAsked, type RunView } from '../agent-api.ts';
@@ -73,7 +74,8 @@ async function look(
 }
 
 function nullForUnknown(error: unknown): null {
-  if (error instanceof AgentError) return null;
+  // Its token is not good any more, or it may not see this run.
+  if (error instanceof AgentError || (error instanceof RelayError && error.code === 'unauthorized')) return null;
   throw error;
 }
 

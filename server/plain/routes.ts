@@ -25,14 +25,19 @@ import type { PlainCalls } from '../plain-calls.ts';
 export interface PlainRoutesOptions {
   readonly calls: PlainCalls;
   /** The desktop that sent the request. Throws `unauthorized` when it is none of ours. */
-  readonly authenticate: (request: Request) => { readonly desktopId: string };
+  readonly authenticate: (request: Request, address: string) => { readonly desktopId: string };
   readonly log: Log;
+}
+
+interface Sent {
+  readonly request: Request;
+  readonly address: string;
 }
 
 type Route = (body: ParsedJson, context: CallContext) => Promise<object>;
 
-/** Answers the request, or null when its path is none of these routes. */
-export type PlainRoutes = (request: Request, pathname: string) => Promise<Response> | null;
+/** Answers the request, or null when its path is none of these routes. `address`: where it comes from. */
+export type PlainRoutes = (request: Request, address: string) => Promise<Response> | null;
 
 const SERVED = [PLAIN_VERSION];
 
@@ -52,27 +57,28 @@ export function createPlainRoutes({ calls, authenticate, log }: PlainRoutesOptio
     throw new RelayError('invalid-input', problem);
   }
 
-  async function answer(request: Request, route: Route): Promise<Response> {
+  async function answer({ request, address }: Sent, route: Route): Promise<Response> {
     if (request.method !== 'POST') return refuseMethod();
-    const { desktopId } = authenticate(request);
+    const { desktopId } = authenticate(request, address);
     refuseUnservedVersion(request.headers.get(PROTOCOL_HEADER), SERVED);
     const body = parseJson(await readBody(request, BODY_BYTES));
     return json(200, await route(body, { desktopId, transport: 'plain', signal: request.signal }));
   }
 
-  async function serve(request: Request, route: Route): Promise<Response> {
+  async function serve(sent: Sent, route: Route): Promise<Response> {
     try {
-      return withVersions(await answer(request, route), SERVED);
+      return withVersions(await answer(sent, route), SERVED);
     } catch (error) {
       const relay = withoutDisk(asRelayError(error));
-      if (relay.code === 'internal') log.error('relay.fault', { call: new URL(request.url).pathname, err: error });
-      return withVersions(challenging(json(ERRORS[relay.code].http, errorBody(relay))), SERVED);
+      if (relay.code === 'internal') log.error('relay.fault', { call: new URL(sent.request.url).pathname, err: error });
+      const answer = json(ERRORS[relay.code].http, errorBody(relay), relay.retryAfterSeconds);
+      return withVersions(challenging(answer), SERVED);
     }
   }
 
-  return (request, pathname) => {
-    const route = routes.get(pathname);
-    return route === undefined ? null : serve(request, route);
+  return (request, address) => {
+    const route = routes.get(new URL(request.url).pathname);
+    return route === undefined ? null : serve({ request, address }, route);
   };
 }
 

@@ -98,9 +98,18 @@ t.test('grants and refusals of them, pairings and tries of them, removals', asyn
     t.match(site.lines.at(-1), { event: 'connection.removed', fields: { kind, reason: 'removed by the owner' } });
   }
   await site.relay.access.createToken({ kind: 'agent', name: 'cli', projects: ['home'] });
+  const { token } = (await site.relay.access.rotateToken('cli'))!;
   await site.relay.access.revokeToken('cli');
   await call(site, '/mcp', { headers: { host: 'evil.example' } });
-  t.same(news(site), ['connection.removed', 'connection.removed', 'token.created', 'token.revoked', 'door.refused']);
+  t.notMatch(JSON.stringify(site.lines), token);
+  t.same(news(site), [
+    'connection.removed',
+    'connection.removed',
+    'token.created',
+    'token.rotated',
+    'token.revoked',
+    'door.refused',
+  ]);
 });
 
 t.test('no line has a secret', async (t) => {

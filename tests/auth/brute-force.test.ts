@@ -1,6 +1,7 @@
 /** What somebody meets who tries passwords. */
 import t from 'tap';
 import { clientAddress, limitKey } from '../../server/auth/client-address.ts';
+import { Owner } from '../../server/auth/owner.ts';
 import { passwordProblem, SCRYPT_COST } from '../../server/auth/password.ts';
 import { Browser, loggedIn, newOwner, openSite, PASSWORD, PUBLIC } from './support.ts';
 
@@ -69,6 +70,14 @@ t.test('an attack on the login does not keep the owner out: a link of the comman
   const page = await owner.open(site.authorization.setupLink());
   const done = await owner.send(page, 'setup', { password: PASSWORD, again: PASSWORD });
   t.match(done.text, /What is connected/);
+});
+
+t.test('an owner that nobody made quicker for a test is kept with the slow hash', async (t) => {
+  const { store, ports } = await openSite(t);
+  await new Owner({ store, ports }).setPassword(PASSWORD);
+  const { password } = store.rows('owner').get('owner')!;
+  t.match(password, { kdf: 'scrypt', cost: 131_072, blockSize: 8, parallelization: 1 });
+  t.notMatch(JSON.stringify(password), PASSWORD);
 });
 
 t.test('passwords that are tried first are refused, and the hash is as slow as is published', (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { callNodeHandler, type NodeHandler } from '../../server/auth/node-bridge.ts';
 import { call, connect, LOOPBACK, listSessions, newOwner, openSite, PUBLIC, rpc, type Site } from './support.ts';
 
 async function document(site: Site, path: string, host?: string): Promise<Record<string, unknown>> {
@@ -51,21 +52,48 @@ t.test('authorization-server metadata is wherever a client looks, and always the
 
 t.test('forwarded headers decide nothing: the configured address does', async (t) => {
   const site = await openSite(t, { url: PUBLIC });
-  const headers = {
-    host: 'evil.example',
-    'x-forwarded-host': 'evil.example',
-    'x-forwarded-proto': 'http',
-    forwarded: 'host=evil.example',
-  };
+  const evil = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', forwarded: 'host=evil.example' };
   const paths = ['/.well-known/oauth-protected-resource/mcp', '/.well-known/oauth-authorization-server'];
-  for (const path of paths) t.notMatch(await (await call(site, path, { headers })).text(), /evil/);
-  const challenge = await call(site, '/mcp?auth=required', { headers, method: 'POST', body: '{}' });
-  t.notMatch(challenge.headers.get('www-authenticate'), /evil/);
-  const page = await call(site, '/owner/login', { headers });
-  t.equal(page.status, 421, 'and under a foreign name there are no pages');
+  // By its own name, and by the one that some proxies reach it by.
+  for (const host of ['relay.example', '127.0.0.1:7420']) {
+    const headers = { host, ...evil };
+    for (const path of paths) {
+      const text = await (await call(site, path, { headers })).text();
+      t.match(text, PUBLIC, path);
+      t.notMatch(text, /evil|127\.0\.0\.1/, path);
+    }
+    const challenge = await call(site, '/mcp?auth=required', { headers, method: 'POST', body: '{}' });
+    t.match(challenge.headers.get('www-authenticate'), `resource_metadata="${PUBLIC}/`);
+    t.notMatch(challenge.headers.get('www-authenticate'), /evil/);
+  }
   await newOwner(site);
   const unpassed = await call(site, '/owner/login', { headers: { host: '127.0.0.1:7420' } });
-  t.equal(unpassed.status, 200, 'but under the name that a proxy reaches it by');
+  t.equal(unpassed.status, 200, 'there are pages under the name that a proxy reaches it by');
+  const ours = { 'x-forwarded-host': 'relay.example', forwarded: 'host=relay.example' };
+  for (const headers of [evil, ours]) {
+    const page = await call(site, '/owner/login', { headers: { host: 'evil.example', ...headers } });
+    t.equal(page.status, 421, 'and none under a foreign name, whatever else is said');
+  }
+});
+
+t.test('the authorization server never sees what a client says of its own address or of ours', async (t) => {
+  const seen: unknown[] = [];
+  const url = new URL('/oauth/token?a=b', PUBLIC);
+  const headers = new Headers({
+    host: 'evil.example',
+    forwarded: 'for=1.1.1.1;host=evil.example',
+    'x-forwarded-for': '1.1.1.1',
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'http',
+    'x-real-ip': '1.1.1.1',
+    accept: 'application/json',
+  });
+  const handler: NodeHandler = (request, response) => {
+    seen.push(request.headers, request.url, request.socket.remoteAddress);
+    response.end();
+  };
+  await callNodeHandler(handler, { method: 'GET', url, headers, body: new Uint8Array(), address: '203.0.113.7' });
+  t.same(seen, [{ host: 'relay.example', accept: 'application/json' }, '/oauth/token?a=b', '203.0.113.7']);
 });
 
 t.test('on one machine, the name that was typed is the resource, and the issuer stays one', async (t) => {

@@ -149,6 +149,7 @@ t.test('the link for the first owner works once, and not at all when it was gues
   const site = await openSite(t);
   const old = site.authorization.setupLink();
   const link = site.authorization.setupLink();
+  t.match(link, /token=[0-9a-f]{64}$/, '256 bits');
   const browser = new Browser(site);
   for (const path of ['/owner/setup', '/owner/setup?token=', `/owner/setup?token=${'0'.repeat(64)}`, old]) {
     t.equal((await browser.open(path)).response.status, 403, path);

@@ -164,6 +164,23 @@ t.test('codes cannot be guessed: nobody but the owner may try, and tries are cou
   t.strictSame(statuses, [...Array(10).fill(404), ...Array(4).fill(429)]);
 });
 
+t.test('a form that is sent without a login leads to the login, whatever its step, and pairs nothing', async (t) => {
+  const site = await openSite(t);
+  await newOwner(site);
+  const code = await askCode(site);
+  const stranger = new Browser(site);
+  const form_token = /name="form_token" value="([^"]*)"/.exec((await stranger.open('/device')).text)![1]!;
+  for (const step of ['check', 'allow', 'deny']) {
+    const body = String(new URLSearchParams({ form_token, user_code: code.user_code, step, name: 'mine' }));
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin: site.url };
+    const page = await stranger.open('/device', { method: 'POST', headers, body });
+    t.equal(page.url.pathname, '/owner/login', step);
+    t.match(page.text, /Log in/);
+  }
+  t.equal(await errorOf(await poll(site, code)), 'authorization_pending');
+  t.same(site.authorization.connections.list('desktop'), []);
+});
+
 t.test('requests for codes are counted by address', async (t) => {
   const site = await openSite(t);
   for (let count = 0; count < 10; count++) await askCode(site, '198.51.100.5');

@@ -126,21 +126,22 @@ t.test('a registered https address is compared letter by letter', async (t) => {
 
 t.test('redirect addresses that run something, or send a code in the open, are not registered', async (t) => {
   const site = await openSite(t);
-  const refused = [
-    'javascript:alert(1)',
-    'data:text/html,x',
-    'file:///etc/passwd',
-    'http://app.example/cb',
-    'http://10.0.0.1/cb',
-    'https://app.example/cb#x',
-    'https://user@app.example/cb',
-    'not an address',
-    7,
+  const refused: [uri: unknown, why: RegExp][] = [
+    ['javascript:alert(1)', /starts no client/],
+    ['data:text/html,x', /starts no client/],
+    ['file:///etc/passwd', /starts no client/],
+    ['view-source:https://app.example/cb', /starts no client/],
+    ['http://app.example/cb', /over an open network/],
+    ['http://10.0.0.1/cb', /over an open network/],
+    ['https://app.example/cb#x', /fragment/],
+    ['https://user@app.example/cb', /user name/],
+    ['not an address', /absolute addresses/],
+    [7, /absolute addresses/],
   ];
-  for (const uri of refused) {
+  for (const [uri, error_description] of refused) {
     const response = await tryRegister(site, { redirect_uris: ['https://app.example/cb', uri] });
     t.equal(response.status, 400, String(uri));
-    t.match(await response.json(), { error: 'invalid_redirect_uri' });
+    t.match(await response.json(), { error: 'invalid_redirect_uri', error_description });
   }
   for (const metadata of [{}, { redirect_uris: [] }, { redirect_uris: 'https://a.example' }, [], 'x', null]) {
     t.equal((await tryRegister(site, metadata)).status, 400, JSON.stringify(metadata));

@@ -9,7 +9,7 @@ import { systemClock, systemIds, systemRandom } from '../../protocol/host/system
 import type { Clock, LogFields, Ports, Timer } from '../../protocol/ports.ts';
 import { Authorization } from '../../server/auth/authorization.ts';
 import { FrontDoor } from '../../server/front-door.ts';
-import { createRelay, type Relay } from '../../server/relay.ts';
+import { createRelay, type Relay, type RelayOptions } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
 
 export const LOOPBACK = 'http://127.0.0.1:7420';
@@ -46,12 +46,14 @@ export interface SiteOptions {
   readonly restore?: MemoryImage;
   readonly clock?: MovedClock;
   readonly documents?: Readonly<Record<string, unknown>> | null;
+  readonly limits?: RelayOptions['limits'];
 }
 
 export interface Site {
   readonly t: Test;
   readonly url: string;
   readonly clock: MovedClock;
+  readonly ports: Ports;
   readonly store: MemoryState<RelayTables>;
   readonly authorization: Authorization;
   readonly relay: Relay;
@@ -62,7 +64,7 @@ export interface Site {
 }
 
 export async function openSite(t: Test, options: SiteOptions = {}): Promise<Site> {
-  const { url = LOOPBACK, clock = new MovedClock(), restore, documents = {} } = options;
+  const { url = LOOPBACK, clock = new MovedClock(), restore, documents = {}, limits = {} } = options;
   const lines: LogLine[] = [];
   const write =
     (level: string) =>
@@ -82,11 +84,11 @@ export async function openSite(t: Test, options: SiteOptions = {}): Promise<Site
   const given = { fetchDocument: documents && fetchDocument, scryptCost: 2 ** 4 };
   const authorization = new Authorization({ ports, store, ...given });
   const door = new FrontDoor(log);
-  const relay = createRelay({ ports, store, authorization, door });
+  const relay = createRelay({ ports, store, authorization, door, limits });
   await authorization.open(url);
   door.open({ url: LOOPBACK, publicOrigin: url === LOOPBACK ? null : url });
   t.teardown(() => clock.stop());
-  return { t, url, clock, store, authorization, relay, lines, fetched, options };
+  return { t, url, clock, ports, store, authorization, relay, lines, fetched, options };
 }
 
 /** The process is killed, and another one starts from what was on disk. */

@@ -200,6 +200,18 @@ t.test('every name of this relay is one audience, and no other is taken', async 
   }
 });
 
+t.test('a token for another audience opens nothing, whoever it is of', async (t) => {
+  const site = await openSite(t);
+  const { tokens } = await connect(site, await newOwner(site));
+  const [found] = [...site.store.rows('oauth')].filter(([, { model }]) => model === 'AccessToken');
+  const [id, row] = found!;
+  t.equal(await statusOf(site, tokens.access_token), 200);
+  for (const aud of ['urn:graph-relay:desktop', 'https://other.example/mcp', undefined]) {
+    await site.store.commit([{ table: 'oauth', id, row: { ...row, payload: { ...row.payload, aud } } }]);
+    t.equal(await statusOf(site, tokens.access_token), 401, String(aud));
+  }
+});
+
 t.test('a client gives back its own tokens only', async (t) => {
   const site = await openSite(t);
   const browser = await newOwner(site);

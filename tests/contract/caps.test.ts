@@ -1,5 +1,6 @@
 import t from 'tap';
 import { ACTIVE_RUNS_SHOWN, HELD_PER_DESKTOP, QUEUED_PER_DESKTOP } from '../../protocol/limits.ts';
+import { RUN_NOT_FOUND } from '../../protocol/texts.ts';
 import {
   createTestRelay,
   PROJECT,
@@ -169,4 +170,20 @@ t.test('a revoked token ends all that its desktop has held, and nobody else’s'
     t.match(await answer, { status: 401, body: { error: { data: { relayCode: 'unauthorized' } } } });
   t.equal(world.clock.monotonic(), before);
   t.equal((await world.settle(other)).status, 200);
+});
+
+t.test('a revoked token ends what its agent waits for, also of a run that was asked to stop already', async (t) => {
+  const world = await shared();
+  const { command_id } = await startRun(world);
+  await world.settle(world.trpc('sync', syncInput()));
+  await world.settle(world.trpc('control', { command_id, execution_id: uuid(7), phase: 'starting', hold_ms: 0 }));
+  await world.settle(world.relay.agents.cancelRun(world.agent, { command_id }));
+  const signal = new AbortController().signal;
+  const waiting = world.relay.agents.getRun(world.agent, { command_id, waitMs: 20 * SECOND, signal });
+  waiting.catch(() => {});
+  await world.clock.advance(SECOND);
+  const before = world.clock.monotonic();
+  await world.settle(world.relay.access.revokeToken('first'));
+  await t.rejects(world.settle(waiting), { message: RUN_NOT_FOUND });
+  t.equal(world.clock.monotonic(), before, 'at once');
 });

@@ -76,6 +76,15 @@ for (const [name, body, error] of loops) {
   });
 }
 
+t.test(
+  'the interpreter itself stops a Graph that computes too long, before the watch from outside would',
+  async (t) => {
+    const unwatched = testEngine(t, { provider, limits: { cpuSliceMs: 400, stuckMarginMs: 3_600_000 } });
+    const error = /computed for more than 0\.4 s without waiting for an agent$/;
+    t.match(await runGraph(unwatched, graph('for (;;);')), { status: 'failed', error });
+  },
+);
+
 t.test('a Graph can catch its own deep recursion and go on', async (t) => {
   const outcome = await runGraph(engine, graph('const f = () => f() + 1; try { f() } catch (e) { return e.name }'));
   t.match(outcome, { status: 'completed', resultJson: '"RangeError"' });

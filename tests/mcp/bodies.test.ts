@@ -70,6 +70,13 @@ t.test('a body that declares too much is refused before it is read, and an endle
   t.ok(sent < 2_000, 'it stopped soon after the limit');
 });
 
+t.test('the bound of a body is a mebibyte, unless it was made another one', async (t) => {
+  const { endpoint } = createWorld();
+  const declaring = (bytes: number) => postOf('{}', { headers: { 'content-length': String(bytes) } });
+  t.equal((await endpoint.fetch(declaring(1024 * 1024 + 1))).status, 413);
+  t.not((await endpoint.fetch(declaring(1024 * 1024))).status, 413);
+});
+
 t.test('what is not JSON in UTF-8 is a parse error', async (t) => {
   const latin1 = Uint8Array.from(Buffer.from(runCall('naïve'), 'latin1'));
   for (const body of ['', '{', 'ping', latin1, Uint8Array.of(0xff, 0xfe)]) {

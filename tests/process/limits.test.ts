@@ -28,6 +28,8 @@ t.test('each limit names its unit, its range, its usual value and its variable',
     /--lost-after <time> .* from 1m to 30d \(default: 15m, env: GRAPH_RELAY_LOST_AFTER\)/,
     /--keep-runs-for <time> .* from 24h to 3650d \(default: 30d, env: GRAPH_RELAY_KEEP_RUNS_FOR\)/,
     /--keep-runs <runs> .* from 0 to 1000000 \(default: 10000, env: GRAPH_RELAY_KEEP_RUNS\)/,
+    /--requests-per-agent <requests> .* 0: no limit, from 0 to 1000000 \(default: 6000, env: GRAPH_RELAY_REQUESTS_PER_AGENT\)/,
+    /--requests-per-desktop <requests> .* 0: no limit, from 0 to 1000000 \(default: 12000, env: GRAPH_RELAY_REQUESTS_PER_DESKTOP\)/,
     /--held-per-desktop <requests> .* from 1 to 1024 \(default: 80, env: GRAPH_RELAY_HELD_PER_DESKTOP\)/,
   ]) {
     t.match(text, each);
@@ -41,6 +43,7 @@ t.test('a number that cannot be is refused by name, with what it may be', async 
   const data = await tempFolder(t);
   const refusals: readonly (readonly [part: string, name: string, value: string, range: RegExp])[] = [
     ['server', 'queue-per-desktop', '0', /a whole number from 1 to 10000\./],
+    ['server', 'requests-per-agent', 'off', /a whole number from 0 to 1000000\./],
     ['server', 'keep-runs', '1e3', /a whole number from 0 to 1000000\./],
     ['server', 'lost-after', '59s', /a time from 1m to 30d, with its unit: 90s, 15m, 24h, 7d\./],
     ['server', 'start-by', '3600', /a time from 1s to 7d, with its unit/],
@@ -101,6 +104,29 @@ t.test('limits from the command line and the environment hold in the relay, and 
   const again = await startRelay(t, data);
   t.match(await run(t, status), { stdout: /^ {2}start-by +24h$/m }, 'they are not written down');
   await again.process.end();
+});
+
+t.test('who asks more often than the owner allows is told when to come back; 0 takes the limit away', async (t) => {
+  const data = await tempFolder(t);
+  const args = ['server', '--port', '0', '--data', data, '--requests-per-desktop', '2'];
+  const relay = launch(t, args, { env: { GRAPH_RELAY_REQUESTS_PER_AGENT: '0' } });
+  const { url = '' } = await relay.ready;
+  const token = await makeToken(data, 'desktop', 'laptop');
+  const ask = () =>
+    fetch(new URL('/trpc/relay.probe', url), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{"hold_ms":0}',
+    });
+  t.same([(await ask()).status, (await ask()).status], [200, 200]);
+  const refused = await ask();
+  t.equal(refused.status, 429);
+  const seconds = Number(refused.headers.get('retry-after'));
+  t.ok(seconds >= 1 && seconds <= 30, `after ${seconds} seconds`);
+  t.match(await relay.line('door.limited'), { level: 'warn', kind: 'desktop' });
+  const { stdout } = await run(t, ['server', 'status', '--data', data]);
+  t.match(stdout, /^ {2}requests-per-agent +no limit {2}\(set by the owner\)$/m);
+  t.match(stdout, /^ {2}requests-per-desktop +2 requests {2}\(set by the owner\)$/m);
 });
 
 t.test('the limits of a desktop come from its command line and environment, and status shows them', async (t) => {

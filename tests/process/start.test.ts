@@ -1,5 +1,5 @@
 /** `graph-relay start`: what a newcomer sees, as real processes. */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { expectProcesses, isAlive, launch, run, tempFolder, until } from './support.ts';
@@ -21,6 +21,15 @@ t.test('start --once --json ends with one line that tells of a completed run, al
     tokens.push(await readFile(join(data, 'client-token'), 'utf8'));
   }
   t.equal(tokens[0], tokens[1], 'the token of the first time is used again');
+
+  const known = async () => JSON.parse((await run(t, ['token', 'list', '--json', '--data', data])).stdout);
+  const subjects = async () => (await known()).map((row: { subjectId: string }) => row.subjectId).sort();
+  const before = await subjects();
+  for (const file of ['client-token', join('desktop', 'token')]) await rm(join(data, file));
+  const { code, stderr } = await run(t, ['start', '--once', '--json', '--port', '0', '--data', data]);
+  t.equal(code, 0, stderr);
+  t.same(await subjects(), before, 'tokens that were lost are replaced, for the same agent and desktop');
+  t.not(await readFile(join(data, 'client-token'), 'utf8'), tokens[0]);
 });
 
 t.test('start stays up, says what next, shows a further run, and leaves nothing behind on SIGINT', async (t) => {

@@ -41,12 +41,29 @@ async function checkCommands(t: Test, data: string, works: (token: string) => Pr
   t.notMatch(shown + JSON.stringify(list), /gr[ad]_/, 'no secret in a list');
 
   t.equal(await works(secret), true);
-  t.match((await token(t, data, 'revoke', 'pc')).stderr, /desktop "pc" is revoked/);
-  t.equal(await works(secret), false);
+  const rotated = await token(t, data, 'rotate', 'pc');
+  const next = rotated.stdout.trim();
+  t.match(next, TOKEN);
+  t.match(rotated.stderr, /GRAPH_RELAY_TOKEN.*The desktop is the same.* its token before this one is refused/s);
+  t.same([await works(secret), await works(next)], [false, true]);
+  const { token: text, ...row } = JSON.parse((await token(t, data, 'rotate', json.tokenId, '--json')).stdout);
+  t.match(text, TOKEN);
+  t.match(row, { tokenId: json.tokenId, subjectId: json.subjectId, name: 'bot', projects: ['a', 'b'] });
+  t.match(await run(t, ['token', 'rotate', 'nobody', '--data', data]), {
+    code: 1,
+    stderr: /no token with id or name "nobody"/,
+  });
+
+  t.match((await token(t, data, 'revoke', 'pc')).stderr, /desktop "pc" is revoked.*token rotate [0-9a-f-]{36}` gives/s);
+  t.equal(await works(next), false);
+  t.notMatch((await token(t, data, 'list')).stdout, / pc\n/);
+  const back = (await token(t, data, 'rotate', 'pc')).stdout.trim();
+  t.equal(await works(back), true, 'the same desktop is back');
+  await token(t, data, 'revoke', 'pc');
   await token(t, data, 'revoke', json.tokenId);
 }
 
-t.test('token create, list and revoke work on the running relay, at once', async (t) => {
+t.test('token create, list, rotate and revoke work on the running relay, at once', async (t) => {
   const { data, url } = await startWorld(t);
   await checkCommands(t, data, async (secret) => {
     const { status } = await desktopCall({ url, token: secret }, 'sync', plainSync());
@@ -54,7 +71,7 @@ t.test('token create, list and revoke work on the running relay, at once', async
   });
 });
 
-t.test('token create, list and revoke work on the data folder of a relay that does not run', async (t) => {
+t.test('token create, list, rotate and revoke work on the data folder of a relay that does not run', async (t) => {
   const data = await tempFolder(t);
   await checkCommands(t, data, async (secret) => {
     const relay = launch(t, ['server', '--port', '0', '--data', data]);
@@ -73,6 +90,7 @@ t.test('--help of each command shows its use and ends with 0', async (t) => {
     ['token'],
     ['token', 'create'],
     ['token', 'list'],
+    ['token', 'rotate'],
     ['token', 'revoke'],
     ['owner'],
     ['owner', 'link'],

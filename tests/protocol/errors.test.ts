@@ -67,7 +67,15 @@ t.test('an error class says what a retry is good for', async (t) => {
   const of = (retry: string) => CODES.filter((code) => ERRORS[code].retry === retry).sort();
   t.same(of('reauthenticate'), ['unauthorized']);
   t.same(of('redial'), ['deadline-exceeded', 'shutting-down']);
-  t.same(of('backoff'), ['internal', 'not-a-relay', 'queue-full', 'store-unavailable', 'too-many-held', 'unreachable']);
+  t.same(of('backoff'), [
+    'internal',
+    'not-a-relay',
+    'queue-full',
+    'store-unavailable',
+    'too-many-held',
+    'too-many-requests',
+    'unreachable',
+  ]);
   for (const code of of('never')) t.ok(ERRORS[code].http < 500, `${code} is the caller's`);
 });
 

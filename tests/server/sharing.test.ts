@@ -1,7 +1,8 @@
 /** What the owner shares, as the relay sees it: lists, withdrawn shares, changed slugs, projects that are gone. */
 import t from 'tap';
-import { NOT_SHARED } from '../../protocol/texts.ts';
+import { NOT_SHARED, RUN_NOT_FOUND } from '../../protocol/texts.ts';
 import {
+  cancel,
   connectedSite,
   HOLD_MS,
   newAgent,
@@ -96,6 +97,15 @@ t.test('an agent sees the sessions of its own projects only, and no more than it
     await t.rejects(list(agent, name), { message: /Project not found/ }, name);
     await t.rejects(queue(site, agent, { graph_session_id: name }), { message: /not found or not shared/ }, name);
   }
+});
+
+t.test('a run of a project that its agent may not use any more is not there for it', async (t) => {
+  const { site, agent } = await connectedSite();
+  const { command_id } = await queue(site, agent);
+  const narrowed = { ...agent, projects: ['elsewhere'] };
+  await t.rejects(read(site, narrowed, command_id), { message: RUN_NOT_FOUND });
+  await t.rejects(cancel(site, narrowed, command_id), { message: RUN_NOT_FOUND });
+  t.equal((await read(site, agent, command_id)).status, 'queued');
 });
 
 t.test('an agent of several projects has to say which one', async (t) => {
