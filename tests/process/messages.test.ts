@@ -186,7 +186,7 @@ t.test('what the command line does not understand ends with the code for that', 
     [['desktop', '--relay', 'relay example'], /"relay example" is not the address of a relay/],
     [['desktop', '--relay', 'localhost:7420'], /"localhost:7420" is not the address of a relay.*http:/],
     [['desktop', '--relay', 'ftp://relay.example'], /is not the address of a relay/],
-    [['desktop', 'unshare', '--project', 'p'], /Name a session, or pass --all/],
+    [['desktop', 'unshare', '--project', 'p'], /Name a Graph, or pass --all/],
     [['token', 'create'], /either --agent NAME or --desktop NAME/],
     [['token', 'revoke'], /missing required argument/],
   ];
