@@ -5,12 +5,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
 import { createMemoryState, type MemoryImage, type MemoryState } from '../../protocol/host/state/memory-state.ts';
-import { systemClock, systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
-import type { Clock, LogFields, Ports, Timer } from '../../protocol/ports.ts';
+import { systemIds, systemRandom } from '../../protocol/host/system-ports.ts';
+import type { LogFields, Ports } from '../../protocol/ports.ts';
 import { Authorization } from '../../server/auth/authorization.ts';
 import { FrontDoor } from '../../server/front-door.ts';
 import { createRelay, type Relay, type RelayOptions } from '../../server/relay.ts';
 import { RELAY_TABLES, type RelayTables } from '../../server/rows.ts';
+import { MovedClock } from './moved-clock.ts';
 
 export const LOOPBACK = 'http://127.0.0.1:7420';
 export const PUBLIC = 'https://relay.example';
@@ -21,24 +22,6 @@ export interface LogLine {
   readonly level: string;
   readonly event: string;
   readonly fields: LogFields;
-}
-
-/** Time that stands still unless the test moves it, so that no limit depends on how busy the machine is. */
-export class MovedClock implements Clock {
-  skewMs = 0;
-  readonly #now = systemClock.now();
-  now = (): number => this.#now + this.skewMs;
-  monotonic = (): number => this.skewMs;
-  readonly #timers: Timer[] = [];
-  after: Clock['after'] = (delayMs, run) => {
-    const timer = systemClock.after(delayMs, run);
-    this.#timers.push(timer);
-    return timer;
-  };
-  /** Killed relays are never drained; their timers end with the test. */
-  stop(): void {
-    for (const timer of this.#timers) timer.cancel();
-  }
 }
 
 export interface SiteOptions {
