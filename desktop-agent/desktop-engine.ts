@@ -2,6 +2,7 @@
 import type { Ports } from '../protocol/ports.ts';
 import type { AgentProvider } from './engine/agent-provider.ts';
 import { createEngine, type GraphEngine } from './engine/engine.ts';
+import type { EngineLimits } from './engine/engine-limits.ts';
 import type { GraphShelf } from './engine/graph-shelf.ts';
 import type { ToolHost } from './engine/tool-host.ts';
 
@@ -13,6 +14,8 @@ export interface DesktopEngineOptions {
   readonly graphs: GraphShelf;
   /** Who calls tools. */
   readonly tools: ToolHost;
+  /** What the owner allows each run, where it differs from the usual. */
+  readonly limits: Partial<EngineLimits>;
   /** Keep a started sandbox for the next run. Default true. */
   readonly keepWarm?: boolean;
 }

@@ -18,6 +18,7 @@ import { createDialers } from './dialer/dialers.ts';
 import { createHttpClient } from './dialer/http-client.ts';
 import { openSocket } from './dialer/open-socket.ts';
 import { trustAlso } from './dialer/trust.ts';
+import type { EngineLimits } from './engine/engine-limits.ts';
 import { FolderLibrary } from './folder-library.ts';
 import { graphFolder } from './graph-folder.ts';
 import { libraryShelf } from './library-shelf.ts';
@@ -46,6 +47,8 @@ export interface DesktopOptions {
   /** Program and arguments that answer all agents; empty: who the agents file names. */
   readonly agentCommand: readonly string[];
   readonly logLevel: LogLevel;
+  /** What the owner allows each run. */
+  readonly limits: Partial<EngineLimits>;
 }
 
 /** What runs when the desktop is stopped gets this long to finish. */
@@ -94,7 +97,7 @@ async function assemble(options: DesktopOptions, opened: Opened) {
   const ways = { url: options.relay, token: access.token, clock: systemClock, ...client, open: openSocket };
   const dialers = access.keeping(createDialers(ways));
   const runs = await openRuns({ ports, desktopFolder: directory, library, graphs: libraryShelf(library) });
-  const engine = createDesktopEngine({ ports, provider, graphs: runs.graphs, tools });
+  const engine = createDesktopEngine({ ports, provider, graphs: runs.graphs, tools, limits: options.limits });
   const agent = createAgent({
     ports,
     dialers,

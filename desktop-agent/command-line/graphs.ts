@@ -1,6 +1,7 @@
 /** The words of `graph-relay desktop` about Graphs as files: which there are, a first one, and their mistakes. */
 import type { Command } from 'commander';
-import { jsonOption } from './options.ts';
+import { type DesktopWords, jsonOption } from './options.ts';
+import { runLimitsIn } from './run-limits.ts';
 
 export function addGraphCommands(desktop: Command): void {
   desktop
@@ -46,9 +47,12 @@ Examples:
   graph-relay desktop check hello ./drafts/report.js --strict
 `,
     )
-    .action(async (files: string[], _options, command: Command) =>
-      (await import('./actions/check.ts')).checkGraphs(files, command.optsWithGlobals()),
-    );
+    .action(async (files: string[], _options, command: Command) => checkAction(files, command.optsWithGlobals()));
+}
+
+async function checkAction(files: string[], words: DesktopWords): Promise<void> {
+  const { checkGraphs } = await import('./actions/check.ts');
+  await checkGraphs(files, { ...words, limits: runLimitsIn(words) });
 }
 
 function actions() {

@@ -7,6 +7,7 @@ import { LOG_LEVELS, type LogLevel } from '../../protocol/host/log-levels.ts';
 import { CAPACITY_MAX, HOLD_MAX_MS } from '../../protocol/limits.ts';
 import type { DesktopOptions } from '../main.ts';
 import { MODE_NAMES, type ModeName } from '../modes.ts';
+import { type RunLimitWords, runLimitArguments, runLimitOptions, runLimitsIn } from './run-limits.ts';
 
 /** Shorter than a second is polling. */
 const HOLD = { name: 'hold', min: 1_000, max: HOLD_MAX_MS, usual: HOLD_MAX_MS };
@@ -30,7 +31,7 @@ export function caOption(): Option {
 
 /** The options of a desktop that runs. Its commands take them too, before or after their name. */
 export function addDesktopOptions(desktop: Command): Command {
-  return desktop
+  desktop
     .addOption(dataOption())
     .option('--graphs <folder>', 'the folder with the *.js Graphs (default: graphs in the data folder)')
     .addOption(relayOption())
@@ -43,10 +44,12 @@ export function addDesktopOptions(desktop: Command): Command {
       'program that answers all agents, whatever agents.json says: prompt on standard input (split at blanks, no shell)',
     )
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LOG_LEVELS).default('info'));
+  for (const option of runLimitOptions()) desktop.addOption(option);
+  return desktop;
 }
 
 /** As commander gives them. */
-export interface DesktopWords {
+export interface DesktopWords extends RunLimitWords {
   readonly data?: string;
   readonly graphs?: string;
   readonly relay: string;
@@ -65,6 +68,7 @@ export function desktopOptionsIn(words: DesktopWords): DesktopOptions {
     graphs: words.graphs,
     ca: words.ca,
     holdMs: words.hold,
+    limits: runLimitsIn(words),
     agentCommand: words.agentCommand?.split(/\s+/).filter(Boolean) ?? [],
   };
 }
@@ -81,6 +85,7 @@ export function desktopArguments(words: DesktopWords): string[] {
     ['--hold', durationText(words.hold)],
     ['--agent-command', words.agentCommand],
     ['--log-level', words.logLevel],
+    ...runLimitArguments(words),
   ];
   return options.flatMap(([flag, value]) => (value ? [flag, value] : []));
 }

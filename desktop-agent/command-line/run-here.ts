@@ -32,6 +32,7 @@ Examples:
     .action(async function (this: Command, graph: string, pairs: string[]) {
       const words = this.optsWithGlobals<DesktopWords>();
       const { runHere } = await import('./actions/run-here.ts');
-      await runHere({ graph, pairs, ...words, agentCommand: desktopOptionsIn(words).agentCommand });
+      const { agentCommand, limits } = desktopOptionsIn(words);
+      await runHere({ graph, pairs, ...words, agentCommand, limits });
     });
 }

@@ -12,7 +12,8 @@ export interface LimitWords {
   readonly what: string;
   readonly min: number;
   readonly max: number;
-  readonly usual: number;
+  /** Null for none. */
+  readonly usual: number | null;
 }
 
 /** How many of something: `<runs>`, `<requests>`. */
@@ -23,7 +24,7 @@ export function countOption(words: LimitWords & { readonly unit: string }): Opti
     if (count >= words.min && count <= words.max) return count;
     throw new InvalidArgumentError(`It must be a whole number ${range}.`);
   };
-  return limitOption(words, { placeholder: words.unit, range, usual: String(words.usual), parse });
+  return limitOption(words, { placeholder: words.unit, range, usual: String(words.usual ?? 'none'), parse });
 }
 
 /** How long, in milliseconds inside, as `90s`, `15m`, `24h`, `7d` outside. */
@@ -34,7 +35,12 @@ export function durationOption(words: LimitWords): Option {
     if (ms !== null && ms >= words.min && ms <= words.max) return ms;
     throw new InvalidArgumentError(`It must be a time ${range}, with its unit: 90s, 15m, 24h, 7d.`);
   };
-  return limitOption(words, { placeholder: 'time', range, usual: durationText(words.usual), parse });
+  return limitOption(words, {
+    placeholder: 'time',
+    range,
+    usual: words.usual === null ? 'none' : durationText(words.usual),
+    parse,
+  });
 }
 
 function limitOption(

@@ -79,8 +79,9 @@ t.test('every option of a desktop is handed on to its service', async (t) => {
     '/c.pem',
   ];
   const more = ['--slots', '3', '--hold', '5s', '--agent-command', 'claude -p', '--log-level', 'warn'];
+  const limits = ['--run-tokens', '9', '--run-time', '2m', '--run-agents', '5', '--agents-at-once', '2'];
   const read = (args: string[]) => addDesktopOptions(new Command()).parse(args, { from: 'user' }).opts();
-  const given = read([...changed, ...more]);
+  const given = read([...changed, ...more, ...limits]);
   t.same(read(desktopArguments(given as never)), given);
   const usual = addDesktopOptions(new Command());
   for (const option of usual.options) {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { EXIT_CODES } from '../../../protocol/host/exit-codes.ts';
 import { note, painted, print } from '../../../protocol/host/terminal.ts';
-import { DEFAULT_ENGINE_LIMITS } from '../../engine/engine-limits.ts';
+import { DEFAULT_ENGINE_LIMITS, type EngineLimits } from '../../engine/engine-limits.ts';
 import { checkGraph, type GraphFile } from '../../graph-check/check-graph.ts';
 import type { GraphProblem } from '../../graph-check/problem.ts';
 import type { KnownTool, KnownTools } from '../../graph-check/rules/tools.ts';
@@ -15,6 +15,8 @@ import { withTools } from './tools.ts';
 export interface CheckOptions extends OwnerOptions {
   /** Warnings end with code 1 too. */
   readonly strict?: boolean;
+  /** What the owner allows each run. */
+  readonly limits: Partial<EngineLimits>;
 }
 
 interface Checked {
@@ -28,7 +30,9 @@ export async function checkGraphs(wanted: readonly string[], options: CheckOptio
   const files = wanted.length > 0 ? wanted.map((each) => fileNamed(each, desktop)) : allFiles(desktop);
   const graphs = await Promise.all(files.map(async (file) => ({ file, ...(await readGraph(file, desktop)) })));
   const tools = await toolsKnown(graphs, options);
-  const checked = graphs.map((graph) => check(graph, { desktop, tools, strict: options.strict === true }));
+  const limits = { ...DEFAULT_ENGINE_LIMITS, ...options.limits };
+  const known = { desktop, tools, strict: options.strict === true, limits };
+  const checked = graphs.map((graph) => check(graph, known));
   const ok = checked.every((each) => each.ok);
   if (!ok) process.exitCode = EXIT_CODES.failure;
   if (options.json) return print(JSON.stringify({ ok, files: checked }));
@@ -44,11 +48,15 @@ interface Known {
   readonly desktop: GraphFolder;
   readonly tools: KnownTools;
   readonly strict: boolean;
+  readonly limits: EngineLimits;
 }
 
-function check({ file, name, source }: GraphFile & { file: string }, { desktop, tools, strict }: Known): Checked {
+function check(
+  { file, name, source }: GraphFile & { file: string },
+  { desktop, tools, strict, limits }: Known,
+): Checked {
   const others = desktop.sessions.filter(({ file_name }) => join(desktop.folder, file_name) !== file);
-  const problems = checkGraph({ name, source }, { limits: DEFAULT_ENGINE_LIMITS, tools, others });
+  const problems = checkGraph({ name, source }, { limits, tools, others });
   const counts = problems.filter(({ severity }) => severity === 'error' || strict);
   return { file: shownPath(file), ok: counts.length === 0, problems };
 }

@@ -15,6 +15,7 @@ import type { Ports } from '../../../protocol/ports.ts';
 import { openAgents } from '../../agents/open-agents.ts';
 import { createDesktopEngine } from '../../desktop-engine.ts';
 import { trustAlso } from '../../dialer/trust.ts';
+import type { EngineLimits } from '../../engine/engine-limits.ts';
 import { GraphSourceError, type ParsedGraph, parseGraph } from '../../engine/graph-source.ts';
 import { libraryShelf } from '../../library-shelf.ts';
 import type { RunOutcome } from '../../ports.ts';
@@ -35,6 +36,7 @@ export interface RunHereOptions extends OwnerOptions {
   readonly argsFile?: string;
   readonly quiet?: boolean;
   readonly agentCommand: readonly string[];
+  readonly limits: Partial<EngineLimits>;
   readonly ca?: string;
 }
 
@@ -52,7 +54,8 @@ export async function runHere(options: RunHereOptions): Promise<void> {
   const desktopFolder = dataDirectory(options.data, 'desktop');
   const runs = await openRuns({ ports, desktopFolder, library, graphs: libraryShelf(library) });
   const { graphs } = runs;
-  const engine = runs.recorded(createDesktopEngine({ ports, provider, graphs, tools, keepWarm: false }));
+  const { limits } = options;
+  const engine = runs.recorded(createDesktopEngine({ ports, provider, graphs, tools, limits, keepWarm: false }));
   const commandId = systemIds.uuid();
   const since = systemClock.monotonic();
   const running = engine.start({
