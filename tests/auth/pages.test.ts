@@ -14,6 +14,8 @@ import {
   type Site,
 } from './support.ts';
 
+/** What a browser says of a page that it opens, in place of an image or a frame. */
+const OPENED = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
 const FORM = 'application/x-www-form-urlencoded';
 
 /** Every page that a browser can be at, with what is on it. */
@@ -53,6 +55,8 @@ for (const url of [PUBLIC, 'http://127.0.0.1:7420']) {
       t.equal(headers.get('referrer-policy'), 'same-origin');
       t.match(headers.get('cache-control'), 'no-store');
       t.equal(headers.has('strict-transport-security'), url === PUBLIC);
+      for (const name of ['access-control-allow-origin', 'access-control-allow-credentials'])
+        t.notOk(headers.has(name));
       t.notMatch(text, /<script|\son\w+=|style="|src=/i);
       t.match(text, /<html lang="en">/);
       t.match(text, /<h1>[^<]+<\/h1>/);
@@ -99,6 +103,8 @@ t.test('a form of another site changes nothing, whatever it knows', async (t) =>
     ['another port of this machine', { form_token: own }, { origin: 'http://127.0.0.1:9999' }],
     ["the browser's own word", { form_token: own }, { 'sec-fetch-site': 'cross-site' }],
     ['a neighbour', { form_token: own }, { 'sec-fetch-site': 'same-site' }],
+    ['a form that a browser opens from elsewhere', { form_token: own }, { 'sec-fetch-site': 'cross-site', ...OPENED }],
+    ['a form that a browser opens from a neighbour', { form_token: own }, { 'sec-fetch-site': 'same-site', ...OPENED }],
   ];
   for (const path of ['/owner', '/owner/logout', '/device']) {
     for (const [name, fields, headers] of attempts) {

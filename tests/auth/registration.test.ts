@@ -153,11 +153,11 @@ t.test('redirect addresses that run something, or send a code in the open, are n
 t.test('the name of a client is shown as text, whatever it holds', async (t) => {
   const site = await openSite(t);
   const browser = await newOwner(site);
-  const client = await register(site, { client_name: '<script>x</script>"\u202e\n by Graph Relay' });
+  const client = await register(site, { client_name: `<script>x</script>"&'\u202e\n by Graph Relay` });
   const asked = await browser.open(authorizePath(client));
   t.notMatch(asked.text, '<script');
   t.notMatch(asked.text, '\u202e');
-  t.match(asked.text, '&lt;script&gt;');
+  t.match(asked.text, '&lt;script&gt;x&lt;/script&gt;&quot;&amp;&#39;');
   t.ok((await allow(browser, client)).searchParams.get('code'));
 });
 
