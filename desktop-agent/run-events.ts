@@ -24,7 +24,7 @@ export const graphEventSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('fleet_started'), run_id: z.string() }),
   z.object({ type: z.literal('phase'), title: z.string(), ...within }),
   z.object({ type: z.literal('log'), message: z.string(), ...within }),
-  /** Agents that are asked for without waiting in between are one wave. */
+  /** Agents that are asked for without waiting in between are one wave, of whichever Graph of the run. */
   z.object({ type: z.literal('wave_started'), wave: number }),
   z.object({ type: z.literal('wave_finished'), wave: number, agents: count, tokens: count, duration_ms: duration }),
   z.object({
@@ -72,7 +72,10 @@ export const graphEventSchema = z.discriminatedUnion('type', [
     error: z.string().nullable(),
     ...within,
   }),
-  /** It was not called: `meta` does not name it, the owner denies it, or there is no such tool. */
+  /**
+   * It was not called: `meta` does not name it, the owner denies it, or there is no such tool. What the engine could not
+   * know beforehand has had its `tool_started`, and this is its end.
+   */
   z.object({ type: z.literal('tool_refused'), call: number, tool: z.string(), reason: z.string(), ...within }),
   z.object({
     type: z.literal('approval_asked'),
