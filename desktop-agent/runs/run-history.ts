@@ -59,7 +59,12 @@ export class RunHistory {
     this.#options = options;
     this.limits = { ...DEFAULT_HISTORY_LIMITS, ...options.limits };
     this.feed = new RunFeed({ ...ports, limits: this.limits });
-    this.#kept = new KeptRecords({ files, log: ports.log, limits: this.limits });
+    this.#kept = new KeptRecords({
+      files,
+      log: ports.log,
+      limits: this.limits,
+      goesOn: (name) => this.#live.has(name),
+    });
   }
 
   /** Makes the folder, and then removes what is too much. A disk that refuses is no reason not to start. */
@@ -69,7 +74,7 @@ export class RunHistory {
       this.#process = await files.thisProcess();
       await files.prepare();
     });
-    void this.#later(() => this.#kept.load());
+    void this.#later(() => this.#kept.look());
   }
 
   begin(run: GraphRun): WatchedRun {
@@ -152,11 +157,10 @@ export class RunHistory {
     await this.#later(async () => {
       await written;
       for (const [name, each] of this.#live) {
-        if (each.recording.end === null || !each.writer.isWritten) continue;
-        this.#live.delete(name);
-        await this.#kept.add(name);
+        if (each.recording.end !== null && each.writer.isWritten) this.#live.delete(name);
       }
       this.#forgetUnwritten();
+      await this.#kept.look();
     });
     if (!writer.isWritten) this.#options.ports.log.warn('history.end-not-written', { command_id });
   }

@@ -246,32 +246,6 @@ t.test('a result that is longer than the envelope is kept whole in a file of its
   t.equal(await world.disk.read(`${FOLDER}/${lost.name}.result.json`), null, 'no half of it is left');
 });
 
-t.test(
-  'the oldest records go first, by number and by size, with their results, and never one that goes on',
-  async (t) => {
-    const world = await historyWorld({ runsKept: 3 });
-    const long = JSON.stringify('x'.repeat(200_000));
-    const going = world.start();
-    const runs = [];
-    for (let n = 0; n < 5; n += 1) runs.push(await world.play([], { resultJson: long }));
-    const ids = async () => (await world.desk.list(20)).map(({ command_id }) => command_id);
-    const kept = runs.slice(2).map(({ commandId }) => commandId);
-    t.same(await ids(), [...kept.reverse(), going.commandId]);
-    t.equal((await world.disk.list(FOLDER)).length, 3 * 2 + 1);
-
-    const again = await historyWorld({ runsKept: 50, totalBytes: 500_000 }, world);
-    await again.written();
-    t.same((await again.desk.list(20)).length, 2, 'by size, at the start already');
-    const tiny = await historyWorld({ totalBytes: 10 }, world);
-    await tiny.written();
-    t.same(
-      (await tiny.desk.list(20)).map(({ command_id }) => command_id),
-      [runs.at(-1)?.commandId],
-      'the latest one is kept, however large it is',
-    );
-  },
-);
-
 t.test('an event that cannot be written down is a line in the log and nothing else', async (t) => {
   const world = await historyWorld();
   const run = world.start();
