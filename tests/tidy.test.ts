@@ -98,6 +98,7 @@ const USES_HOST: Readonly<Record<string, string>> = {
   'desktop-agent/desktop-log.ts': 'finds the log of the desktop',
   'desktop-agent/graph-folder.ts': 'finds the folder of the Graphs',
   'desktop-agent/local-api.ts': 'is served on the local socket only',
+  'desktop-agent/command-line/run-limits.ts': 'options of the command line',
   'desktop-agent/command-line/run-text.ts': 'paints and cleans what a terminal gets',
   'desktop-agent/command-line/replay-text.ts': 'cleans what a terminal gets',
   'desktop-agent/command-line/actions/runs.ts': ROOTS,
