@@ -40,7 +40,7 @@ export interface RunSummary {
   readonly total_tokens: number;
   readonly reported_cost: number | null;
   readonly error: string | null;
-  /** Length of the result as JSON; null when there is none. */
+  /** Length of the result as JSON; null when there is none, or it could not be kept. */
   readonly result_chars: number | null;
   /** The tool that waits for the owner's decision. */
   readonly waits_for: string | null;
@@ -164,7 +164,7 @@ function endedSummary(
     total_tokens: shown.total_tokens,
     reported_cost: shown.reported_cost,
     error: shown.error,
-    result_chars: end?.result_chars ?? null,
+    result_chars: end?.result_kept ? end.result_chars : null,
     waits_for: null,
     incomplete: end === null || isIncomplete(end),
   };

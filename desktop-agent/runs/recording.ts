@@ -108,11 +108,15 @@ export class Recording {
       result_chars: resultJson?.length ?? null,
       cut_texts: this.#cutTexts,
       dropped_events: this.#dropped,
-      lost_lines: writer.lostLines,
+      lost_lines: 0,
       result_kept: true,
     };
     if (resultJson !== null && !(await this.#writeResult(resultJson))) this.#end = { ...this.#end, result_kept: false };
-    writer.append(JSON.stringify({ ...this.#end, lost_lines: writer.lostLines }), { mustKeep: true });
+    const end = this.#end;
+    // Before it is the result: that is the first line that it stands in place of.
+    writer.appendLast(({ lines, squeezed }) =>
+      JSON.stringify({ ...end, lost_lines: lines, result_kept: end.result_kept && !(squeezed && resultJson !== null) }),
+    );
     return writer.flush();
   }
 

@@ -95,6 +95,7 @@ export class RunHistory {
 
   /** Runs that go on, or whose end is known here and not yet on the disk. */
   live(): Recording[] {
+    this.#forgetWritten();
     return [...this.#live.values()].map(({ recording }) => recording);
   }
 
@@ -123,11 +124,11 @@ export class RunHistory {
     await Promise.all([...this.#live.values()].map(({ writer }) => writer.flush()));
   }
 
-  /** Writes what waits. Resolves when that is done, or after `graceMs`: a disk that hangs does not hold up the end. */
+  /** Writes what waits, or at least how each run ended. Resolves when that is done, or after `graceMs`: a disk that hangs does not hold up the end. */
   async close(graceMs: number): Promise<void> {
     this.feed.close();
     const over = new AbortController();
-    const all = [...this.#live.values()].map(({ writer }) => writer.flush());
+    const all = [...this.#live.values()].map(({ writer }) => writer.end());
     const done = Promise.all([...all, this.#work]);
     await Promise.race([done, pause(this.#options.ports.clock, graceMs, over.signal)]);
     over.abort();
@@ -156,13 +157,18 @@ export class RunHistory {
     const written = recording.finish(outcome).catch((error) => this.#failed({ command_id }, error));
     await this.#later(async () => {
       await written;
-      for (const [name, each] of this.#live) {
-        if (each.recording.end !== null && each.writer.isWritten) this.#live.delete(name);
-      }
+      this.#forgetWritten();
       this.#forgetUnwritten();
       await this.#kept.look();
     });
     if (!writer.isWritten) this.#options.ports.log.warn('history.end-not-written', { command_id });
+  }
+
+  /** From now on, the record tells. */
+  #forgetWritten(): void {
+    for (const [name, { recording, writer }] of this.#live) {
+      if (recording.end !== null && writer.isWritten) this.#live.delete(name);
+    }
   }
 
   /** A disk that stays full: what was to be written of the oldest runs is given up. */

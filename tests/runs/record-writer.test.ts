@@ -5,6 +5,7 @@ import { DEFAULT_HISTORY_LIMITS } from '../../desktop-agent/runs/history-limits.
 import { RecordFiles, recordName } from '../../desktop-agent/runs/record-files.ts';
 import { RecordWriter } from '../../desktop-agent/runs/record-writer.ts';
 import type { Disk, DiskFile, OpenHow } from '../../protocol/host/state/disk.ts';
+import { refusal } from '../state/faulty-disk.ts';
 import { MemoryDisk } from '../state/memory-disk.ts';
 import { keptLog } from '../state/support.ts';
 import { FOLDER } from './support.ts';
@@ -65,4 +66,41 @@ t.test('a flush writes what came while the one before was about to end', async (
   t.equal(await second, true);
   t.same(await lines(), ['one', 'two']);
   t.equal(writer.isWritten, true);
+});
+
+/** Once it is full, what is there may be written over, and nothing grows. */
+class FullDisk extends MemoryDisk {
+  isFull = false;
+
+  override async open(path: string, how: OpenHow): Promise<DiskFile> {
+    const file = await super.open(path, how);
+    const write = async (bytes: Uint8Array, position: number) => {
+      const room = this.isFull ? ((await this.size(path)) ?? 0) - position : bytes.length;
+      if (room < bytes.length) throw refusal('ENOSPC');
+      return file.write(bytes, position);
+    };
+    return { ...file, write };
+  }
+}
+
+t.test('a disk that stays full gets the last line in place of others, and none is torn', async (t) => {
+  const disk = new FullDisk();
+  const { clock, writer, lines } = writerOn(disk);
+  for (let n = 0; n < 20; n += 1) writer.append(`line ${n}`);
+  await clock.advance(1_000);
+  disk.isFull = true;
+  writer.append('too much');
+  writer.appendLast((lost) => `last ${JSON.stringify(lost)}`);
+  await clock.advance(20_000);
+  t.equal((await lines()).length, 20);
+  t.equal(writer.isWritten, false, 'it is tried again as long as the desktop runs');
+  await writer.end();
+  const left = await lines();
+  const kept = left.slice(0, -1);
+  t.ok(kept.length > 5 && kept.length < 19, `${kept.length} lines are left`);
+  t.same(
+    kept,
+    Array.from({ length: kept.length }, (_, n) => `line ${n}`),
+  );
+  t.equal(left.at(-1), `last {"lines":${21 - kept.length},"squeezed":true}`);
 });
