@@ -10,6 +10,7 @@ import { canonicalJson } from '../protocol/canonical.ts';
 import { isWaiting, newLife } from '../protocol/command-machine.ts';
 import { RelayError } from '../protocol/errors.ts';
 import { ARGUMENTS_CHARS } from '../protocol/limits.ts';
+import { withoutPatterns } from '../protocol/schema-patterns.ts';
 import { AgentError, type AgentPrincipal, type RunRequest } from './agent-api.ts';
 import type { AgentCallsOptions } from './agent-calls.ts';
 import type { Offering } from './desktop-book.ts';
@@ -125,7 +126,7 @@ export class RunStart {
 /** What does not fit the Graph's own schema is refused before it waits in a queue for its failure. */
 function refuseUnfit({ session }: Offering, { graph_session_id, arguments: args }: RunRequest): void {
   if (session.arguments_schema === undefined) return;
-  const problems = argumentProblems(session.arguments_schema, args);
+  const problems = argumentProblems(withoutPatterns(session.arguments_schema), args);
   if (problems.length === 0) return;
   throw new AgentError(
     `${problems.join('; ')} Nothing was queued. arguments_schema of ${graph_session_id} in list_graph_sessions says what "${session.name}" takes.`,

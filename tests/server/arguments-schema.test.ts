@@ -48,3 +48,13 @@ t.test('a sync with a schema that cannot be used is refused as a whole, with the
     t.match(synced.error?.message, /arguments_schema/);
   }
 });
+
+t.test('a pattern that takes for ever holds up nobody: it is checked on the desktop alone', async (t) => {
+  const properties = { to: { type: 'string', pattern: '^(a+)+$' } };
+  const { site, agent, desk, projects } = await sharing({ type: 'object', properties });
+  // Two to the power of sixty steps: whoever tried would not come back.
+  const args = { to: `${'a'.repeat(60)}!` };
+  const ticket = await site.clock.settle(site.relay.agents.runSession(agent, runRequest({ arguments: args })));
+  t.equal(ticket.status, 'queued');
+  t.match((await desk.sync({ projects })).data?.commands, [{ arguments: args }]);
+});
