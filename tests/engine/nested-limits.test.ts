@@ -96,6 +96,25 @@ t.test('agents of all Graphs share the concurrency, in the order of asking; a ca
   t.equal(new Set(started).size, 6, 'each agent has a number of its own in the run');
 });
 
+t.test('a called Graph without a limit of its own keeps to the concurrency of its caller', async (t) => {
+  const held = heldProvider();
+  const child = "const all = [0, 1, 2].map((i) => agent('c' + i)); log('asked'); return await Promise.all(all)";
+  const graphs = shelfOf({ child: graph(child) });
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const run = startGraph(
+    testEngine(t, { provider: held, graphs }),
+    graph("return await graph('child')", ', limits: { max_concurrency: 2 }'),
+    { onEvent: ({ type }) => type === 'log' && resolve() },
+  );
+  await asked;
+  t.equal(held.held.length, 2, 'the third waits, though all three were asked for');
+  for (let answered = 0; answered < 3; answered += 1) {
+    await held.until(answered + 1);
+    held.held[answered]?.answer(String(answered), 1);
+  }
+  t.equal((await run.done).resultJson, '["0","1","2"]');
+});
+
 t.test('agents, tools and called Graphs are counted for the whole run', async (t) => {
   const calls = (call: string): string =>
     `const r = []; for (let i = 0; i < 3; i++) r.push(await ${call}.then(() => 1, (e) => e.name)); return r`;
