@@ -73,7 +73,14 @@ t.test('a program that pairs a desktop gets the code as JSON', async (t) => {
 
 t.test('colours are there on a terminal, and nowhere else', async (t) => {
   const program = [process.execPath, COMMAND];
-  const env = { ...cleanEnvironment(), NO_COLOR: undefined, FORCE_COLOR: undefined, TERM: 'xterm-256color' };
+  // Node paints nothing where CI is set.
+  const env = {
+    ...cleanEnvironment(),
+    NO_COLOR: undefined,
+    FORCE_COLOR: undefined,
+    CI: undefined,
+    TERM: 'xterm-256color',
+  };
   const onScreen = (args: string[], extra = {}) =>
     within(onTerminal(t, [...program, ...args], { env: { ...env, ...extra } }).ended, args.join(' '));
   const ESC = '\u001b[';
