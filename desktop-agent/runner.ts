@@ -94,8 +94,9 @@ export class Runner {
   accept(commands: readonly OfferedCommand[]): void {
     for (const command of commands) {
       const { command_id } = command;
-      const isOld = this.holding().includes(command_id) || this.#options.journal.has(command_id);
-      if (isOld) this.#options.ports.log.info('command.offered-again', { command_id });
+      const isHere = this.#active.has(command_id) || this.#waiting.some((c) => c.command_id === command_id);
+      if (isHere || this.#options.journal.has(command_id))
+        this.#options.ports.log.info('command.offered-again', { command_id });
       else this.#waiting.push(command);
     }
     this.#pump();

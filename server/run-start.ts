@@ -88,13 +88,14 @@ export class RunStart {
         `The Graph "${offering.session.name}" does not parse at the moment, so it cannot run. Its owner sees the error on the desktop.`,
       );
     }
-    refuseUnfit(offering, request);
     if (JSON.stringify(request.arguments).length > ARGUMENTS_CHARS) {
       throw new AgentError(
         `The arguments are longer than ${ARGUMENTS_CHARS} characters of JSON. Pass a reference to the data instead.`,
       );
     }
     this.#refuseFullQueue(offering);
+    // The dearest look is the last one: what is too long or has no place is not held against a schema.
+    refuseUnfit(offering, request);
     return offering;
   }
 
