@@ -1,7 +1,8 @@
 /**
  * The names that a Graph finds around it, and those that it looks for in vain.
  *
- * Owns the lists; a test compares them with what the sandbox has.
+ * Owns the lists; a test compares them with what the sandbox has and says. The sandbox says it itself: its code goes into the
+ * interpreter as text, and cannot import.
  */
 
 /** What a Graph is given. */

@@ -4,7 +4,12 @@ import t, { type Test } from 'tap';
 import type { GraphEngine } from '../../desktop-agent/engine/engine.ts';
 import { DEFAULT_ENGINE_LIMITS } from '../../desktop-agent/engine/engine-limits.ts';
 import { type CheckContext, checkGraph } from '../../desktop-agent/graph-check/check-graph.ts';
-import { GRAPH_GLOBALS, LANGUAGE_GLOBALS, MISSING_GLOBALS } from '../../desktop-agent/graph-check/globals.ts';
+import {
+  GRAPH_GLOBALS,
+  LANGUAGE_GLOBALS,
+  MISSING_GLOBALS,
+  MISSING_MEMBERS,
+} from '../../desktop-agent/graph-check/globals.ts';
 import type { KnownTools } from '../../desktop-agent/graph-check/rules/tools.ts';
 import { graph, runGraph, testEngine } from '../engine/support.ts';
 
@@ -209,4 +214,26 @@ t.test('the names that a check knows are those that the sandbox has', async (t) 
     const use = await runGraph(engine, graph(`return ${type === 'object' ? `${name}.now()` : `${name}()`};`));
     t.equal(use.status, 'failed', `${name} is there to say no`);
   }
+});
+
+t.test('what is missing is said in the same words by a check and by the sandbox', async (t) => {
+  const engine = testEngine(t);
+  const uses = {
+    Date: 'new Date()',
+    performance: 'performance.now()',
+    setTimeout: 'setTimeout(() => 1)',
+    setInterval: 'setInterval(() => 1)',
+    setImmediate: 'setImmediate(() => 1)',
+    fetch: "fetch('x')",
+    eval: "eval('1')",
+    Function: "Function('1')",
+    WeakRef: 'new WeakRef({})',
+    FinalizationRegistry: 'new FinalizationRegistry(() => 1)',
+  };
+  for (const [name, use] of Object.entries(uses)) {
+    const said = await runGraph(engine, graph(`try { ${use}; } catch (error) { return error.message; }`));
+    t.equal(JSON.parse(said.resultJson ?? 'null'), MISSING_GLOBALS.get(name), name);
+  }
+  const chance = await runGraph(engine, graph('try { Math.random(); } catch (error) { return error.message; }'));
+  t.equal(JSON.parse(chance.resultJson ?? 'null'), MISSING_MEMBERS.get('Math.random'));
 });

@@ -8,9 +8,10 @@
 export function removeCapabilities(): void {
   const noCode = 'a Graph cannot make code from text: write the function itself';
   const noClock = 'a Graph has no clock: pass the time in `args`, or ask an agent';
-  const noTimers = 'a Graph has no timers: it waits for agents only';
+  const noTimers =
+    'a Graph has no timers: it waits for agents, tools and Graphs, and `retry` can wait between attempts';
   const noRandom = 'a Graph has no randomness: pass what should vary in `args`';
-  const noNetwork = 'a Graph has no network of its own: ask an agent';
+  const noNetwork = 'a Graph has no network of its own: ask an agent, or call a tool';
   const noWeak = 'a Graph cannot watch the garbage collector: use Map or Set';
 
   /** A function, also usable with `new`, that only throws. */
